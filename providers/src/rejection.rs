@@ -1,0 +1,61 @@
+//! Why a request was not admitted. The text is for the operator: a sender only ever sees a status.
+//! How far each check got is kept here too, since of several secrets the deepest reason is told.
+
+/// Why a request was not admitted. The text goes to the operator, never to the sender.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// No line of this header.
+    #[error("header {0} is missing")]
+    HeaderMissing(&'static str),
+    /// A line of this header without a value.
+    #[error("header {0} is empty")]
+    HeaderEmpty(&'static str),
+    /// More than one line of a header that decides.
+    #[error("header {0} appears more than once")]
+    HeaderRepeated(&'static str),
+    /// The header is not of the sender's form; the text says what was expected.
+    #[error("header {0} is malformed: {1}")]
+    HeaderMalformed(&'static str, &'static str),
+    /// Well-formed, and not made with this secret over these bytes.
+    #[error("the signature does not match")]
+    SignatureMismatch,
+    /// The signature is good, its time is not.
+    #[error("timestamp outside tolerance by {skew_s} s (signature good); check the clock here")]
+    TimestampOutside {
+        /// Signed time minus the time here, in seconds.
+        skew_s: i64,
+    },
+    /// The secret cannot be used with this provider.
+    #[error("the secret is unusable: {0}")]
+    SecretUnusable(&'static str),
+    /// Proved, but the body or a header cannot be read as an event.
+    #[error("proved but unreadable: {0}")]
+    Unreadable(&'static str),
+}
+
+impl Rejection {
+    /// A short label for counters, from a closed set.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::HeaderMissing(_) | Self::HeaderEmpty(_) => "header_missing",
+            Self::HeaderRepeated(_) => "header_repeated",
+            Self::HeaderMalformed(..) => "header_malformed",
+            Self::SignatureMismatch => "signature",
+            Self::TimestampOutside { .. } => "timestamp",
+            Self::SecretUnusable(_) => "secret",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
+
+    /// How far a check got: of several secrets, the rejection that got furthest is told.
+    pub(crate) fn depth(&self) -> u8 {
+        match self {
+            Self::SecretUnusable(_) => 0,
+            Self::HeaderMissing(_) | Self::HeaderEmpty(_) | Self::HeaderRepeated(_) => 1,
+            Self::HeaderMalformed(..) => 2,
+            Self::SignatureMismatch => 3,
+            Self::TimestampOutside { .. } => 4,
+            Self::Unreadable(_) => 5,
+        }
+    }
+}

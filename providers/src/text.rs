@@ -1,0 +1,107 @@
+//! Small readers of text: times as senders write them, media types, form fields. All of them take
+//! what anyone may have sent, so none fails loudly: what cannot be read is absent.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+/// The unit of a time written as a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Unit {
+    /// Seconds, possibly with a decimal fraction.
+    #[default]
+    #[serde(rename = "s")]
+    Seconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Millis,
+}
+
+impl Unit {
+    /// A number of this unit in whole seconds.
+    pub(crate) fn seconds(self, value: i64) -> i64 {
+        match self {
+            Self::Seconds => value,
+            Self::Millis => value.div_euclid(1000),
+        }
+    }
+}
+
+/// A time in any of the written forms, as microseconds since 1970. Numbers are of `unit`.
+pub fn time_us(text: &str, unit: Unit) -> Option<i64> {
+    number_us(text, unit).or_else(|| date_us(text))
+}
+
+/// An RFC 3339 time, or GitLab's `2017-09-15 16:50:55 UTC` and `2021-04-28 21:50:00 +0200`, as
+/// microseconds since 1970.
+pub fn date_us(text: &str) -> Option<i64> {
+    // No such time is longer than 35 characters; the bound keeps hostile text from the parser.
+    if text.len() > 64 {
+        return None;
+    }
+    let parse = |text: &str| text.parse::<jiff::Timestamp>().ok().map(|at| at.as_microsecond());
+    if let Some(at_us) = parse(text) {
+        return Some(at_us);
+    }
+    let (clock, zone) = text.rsplit_once(' ')?;
+    let zone = if zone == "UTC" { "Z" } else { zone };
+    parse(&format!("{clock}{zone}"))
+}
+
+/// A number such as `1712345678` or `1712345678.123456` as microseconds since 1970.
+///
+/// Read as decimal text: a float of this size has lost its last digits. Digits beyond the
+/// microsecond are cut.
+pub fn number_us(text: &str, unit: Unit) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let places = match unit {
+        Unit::Seconds => 6,
+        Unit::Millis => 3,
+    };
+    let fraction: String = fraction.chars().chain("000000".chars()).take(places).collect();
+    format!("{whole}{fraction}").parse().ok()
+}
+
+/// Whether a `Content-Type` value names this media type: case and parameters do not matter.
+pub(crate) fn is_media_type(content_type: &[u8], media_type: &str) -> bool {
+    let name = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    name.trim_ascii().eq_ignore_ascii_case(media_type.as_bytes())
+}
+
+/// The first value of a field of an `application/x-www-form-urlencoded` body, decoded.
+///
+/// The bytes need not be UTF-8, and a broken escape stands for itself: the body is evidence.
+pub fn form_field<'b>(body: &'b [u8], name: &str) -> Option<Cow<'b, [u8]>> {
+    body.split(|byte| *byte == b'&').find_map(|pair| {
+        let split = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
+        let (key, value) = pair.split_at(split);
+        let value = value.strip_prefix(b"=").unwrap_or(value);
+        (*form_decoded(key) == *name.as_bytes()).then(|| form_decoded(value))
+    })
+}
+
+fn form_decoded(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.iter().any(|byte| matches!(byte, b'%' | b'+')) {
+        return Cow::Borrowed(text);
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let mut escaped = [0];
+        let digits = text.get(at + 1..at + 3).unwrap_or_default();
+        match byte {
+            b'%' if hex::decode_to_slice(digits, &mut escaped).is_ok() => {
+                decoded.push(escaped[0]);
+                at += 2;
+            }
+            b'+' => decoded.push(b' '),
+            other => decoded.push(*other),
+        }
+        at += 1;
+    }
+    Cow::Owned(decoded)
+}

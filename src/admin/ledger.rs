@@ -1,0 +1,148 @@
+//! What the ledger shows: deliveries, their bodies, jobs and attempts, and why a job waits.
+
+use super::Admin;
+use super::answer::Fault;
+use super::query::{limit, optional, query};
+use crate::clock::Time;
+use crate::delivery::DeliveryId;
+use crate::job::{JobId, State};
+use crate::store::{
+    AttemptView, DeliveryFilter, JobFilter, JobView, OperationView, PauseView, StoreError,
+};
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct DeliveryQuery {
+    source: String,
+    kind: String,
+    key: String,
+    state: String,
+    route: String,
+    since: String,
+    until: String,
+    before: String,
+    limit: String,
+}
+
+/// `GET /api/deliveries`
+pub(super) async fn deliveries(
+    request: HttpRequest,
+    admin: Data<Admin>,
+) -> Result<HttpResponse, Fault> {
+    let asked: DeliveryQuery = query(&request)?;
+    let filter = DeliveryFilter {
+        since_us: optional::<Time>("since", &asked.since)?.map(|time| time.0),
+        until_us: optional::<Time>("until", &asked.until)?.map(|time| time.0),
+        state: optional("state", &asked.state)?,
+        before: optional("before", &asked.before)?,
+        count: limit(&asked.limit)?,
+        source: asked.source,
+        kind: asked.kind,
+        key: asked.key,
+        route: asked.route,
+    };
+    Ok(HttpResponse::Ok().json(admin.store.deliveries(&filter).await?))
+}
+
+/// `GET /api/deliveries/{id}`
+pub(super) async fn delivery(
+    request: HttpRequest,
+    admin: Data<Admin>,
+) -> Result<HttpResponse, Fault> {
+    let id: DeliveryId = request.match_info().query("id").parse()?;
+    let Some(delivery) = admin.store.delivery(id).await? else {
+        return Err(Fault::NotFound(format!("there is no delivery {id}")));
+    };
+    let (jobs, attempts) = (admin.store.jobs_of(id).await?, admin.store.attempts_of(id).await?);
+    let jobs = admin.explained(jobs, attempts).await?;
+    let operations: Vec<OperationView> = admin.store.operations_on(id).await?;
+    let all = json!({ "delivery": delivery, "jobs": jobs, "operations": operations });
+    Ok(HttpResponse::Ok().json(all))
+}
+
+/// `GET /api/deliveries/{id}/body`: as received, byte for byte, and never for a browser to show.
+pub(super) async fn body(request: HttpRequest, admin: Data<Admin>) -> Result<HttpResponse, Fault> {
+    let id: DeliveryId = request.match_info().query("id").parse()?;
+    let Some(body) = admin.store.body(id).await? else {
+        return Err(match admin.store.delivery(id).await? {
+            Some(_) => Fault::Gone(format!("the body of delivery {id} is forgotten by retention")),
+            None => Fault::NotFound(format!("there is no delivery {id}")),
+        });
+    };
+    let name = format!("attachment; filename=\"delivery-{id}.bin\"");
+    let mut answer = HttpResponse::Ok();
+    answer.insert_header(("Content-Disposition", name));
+    Ok(answer.content_type("application/octet-stream").body(body))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct JobQuery {
+    state: String,
+    route: String,
+    before: String,
+    limit: String,
+}
+
+/// `GET /api/jobs`
+pub(super) async fn jobs(request: HttpRequest, admin: Data<Admin>) -> Result<HttpResponse, Fault> {
+    let asked: JobQuery = query(&request)?;
+    let filter = JobFilter {
+        state: optional("state", &asked.state)?,
+        before: optional("before", &asked.before)?,
+        count: limit(&asked.limit)?,
+        route: asked.route,
+    };
+    Ok(HttpResponse::Ok().json(admin.store.jobs(&filter).await?))
+}
+
+/// `GET /api/jobs/{id}`
+pub(super) async fn job(request: HttpRequest, admin: Data<Admin>) -> Result<HttpResponse, Fault> {
+    let id: JobId = request.match_info().query("id").parse()?;
+    let Some(job) = admin.store.job(id).await? else {
+        return Err(Fault::NotFound(format!("there is no job {id}")));
+    };
+    let attempts = admin.store.attempts_of(id.delivery()).await?;
+    let explained = admin.explained(vec![job], attempts).await?;
+    Ok(HttpResponse::Ok().json(explained.first()))
+}
+
+/// A job with what was tried and what it waits for.
+#[derive(Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    job: JobView,
+    /// The job of its lane that has to end first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<JobId>,
+    /// Its route takes no jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused: Option<PauseView>,
+    attempts: Vec<AttemptView>,
+}
+
+impl Admin {
+    async fn explained(
+        &self,
+        jobs: Vec<JobView>,
+        attempts: Vec<AttemptView>,
+    ) -> Result<Vec<Explained>, StoreError> {
+        let pauses = self.store.pauses().await?;
+        let mut all = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let behind = match job.state {
+                State::Waiting => self.store.ahead_of(job.id).await?,
+                _ => None,
+            };
+            let paused = pauses.iter().find(|pause| pause.route == job.route);
+            let paused = paused.filter(|_| job.state.is_open()).cloned();
+            let of_job = attempts.iter().filter(|attempt| attempt.job == job.id);
+            all.push(Explained { behind, paused, attempts: of_job.cloned().collect(), job });
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,202 @@
+//! The verb `deliver`: hands one lease to its destination and says what happened out there.
+//!
+//! The kinds of destination stand beside this file; each returns an [`Outcome`]. None of them
+//! decides what follows from it, writes to the store, tries twice, or sends a secret back:
+//! excerpt and detail are bounded here, for handlers too.
+
+mod address;
+mod answer;
+mod command;
+mod facts;
+mod headers;
+mod http;
+mod log;
+#[cfg(test)]
+mod sample;
+mod sign;
+#[cfg(test)]
+mod stub;
+
+pub use facts::{idempotency_key, stable_id};
+
+use crate::job::{Class, Lease, Outcome};
+use crate::source::{CommandDestination, Destination};
+use http::Http;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Bytes of an answer that are kept: enough for an error message, too little to fill the store.
+pub const EXCERPT_BYTES_MAX: usize = 4096;
+
+/// Characters of a detail: one line of a log or of a table in the console.
+pub const DETAIL_CHARS_MAX: usize = 300;
+
+/// Code in this process that takes deliveries.
+///
+/// Its [`Outcome::writes`] are committed by the settle or not at all. A panic in it is caught by
+/// the worker, which calls that a failure.
+pub trait Handler: Send + Sync + 'static {
+    /// Takes one delivery. It is called again with the same lease's delivery when it fails.
+    fn handle<'a>(&'a self, lease: &'a Lease)
+    -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+}
+
+/// A destination that cannot be used as it is configured.
+#[derive(Debug, thiserror::Error)]
+#[error("destinations.{name}: {fault}")]
+pub struct DestinationUnusable {
+    /// The destination's name.
+    pub name: String,
+    /// What is wrong with it; never a secret.
+    pub fault: String,
+}
+
+/// All destinations, ready to be called.
+pub struct Destinations(BTreeMap<Arc<str>, Ready>);
+
+enum Ready {
+    Http(Box<Http>),
+    Command(CommandDestination),
+    Log,
+    Handler(Arc<dyn Handler>),
+}
+
+impl Destinations {
+    /// Prepares the configured destinations; every fault that can be seen without calling one
+    /// is found here. `handlers` are the registered ones, by the name of their destination.
+    pub fn new(
+        configured: &BTreeMap<Arc<str>, Destination>,
+        mut handlers: BTreeMap<String, Arc<dyn Handler>>,
+    ) -> Result<Self, DestinationUnusable> {
+        let unusable =
+            |name: &str, fault: String| DestinationUnusable { name: name.to_owned(), fault };
+        let mut ready = BTreeMap::new();
+        for (name, destination) in configured {
+            let prepared = match destination {
+                Destination::Http(http) => Http::new(http).map(|http| Ready::Http(Box::new(http))),
+                Destination::Command(command) if command.argv.is_empty() => {
+                    Err("the command is empty".to_owned())
+                }
+                Destination::Command(command) => Ok(Ready::Command(command.clone())),
+                Destination::Log => Ok(Ready::Log),
+                Destination::Handler => handlers
+                    .remove(&**name)
+                    .map(Ready::Handler)
+                    .ok_or_else(|| "no handler is registered under this name".to_owned()),
+            };
+            ready.insert(name.clone(), prepared.map_err(|fault| unusable(name, fault))?);
+        }
+        match handlers.pop_first() {
+            Some((name, _)) => {
+                Err(unusable(&name, "a handler is registered, but not configured".to_owned()))
+            }
+            None => Ok(Self(ready)),
+        }
+    }
+
+    /// Hands a lease to a destination, once. `now_us` is the time at the start, for signatures
+    /// and for the dates in answers.
+    ///
+    /// A body that was too large to come with the lease must have been put in before.
+    /// Dropping the future ends the attempt: the connection is closed, the command killed.
+    pub async fn deliver(&self, destination: &str, lease: &Lease, now_us: i64) -> Outcome {
+        // The operator may put the name back, so this is no reason to give the job up at once.
+        let failed = Class::Failed { retry_after_ms: None };
+        let Some(ready) = self.0.get(destination) else {
+            let detail = format!("no destination {destination:?} is configured");
+            return bounded(Outcome::new(failed, detail));
+        };
+        let body = match &lease.delivery.body {
+            Some(body) => body,
+            None if lease.delivery.forgotten => {
+                return Outcome::new(Class::Refused, "body forgotten by retention");
+            }
+            None => return Outcome::new(failed, "the body was not loaded from the store"),
+        };
+        bounded(match ready {
+            Ready::Http(http) => http.deliver(lease, body, now_us).await,
+            Ready::Command(command) => command::deliver(command, lease, body).await,
+            Ready::Log => log::deliver(lease),
+            Ready::Handler(handler) => handler.handle(lease).await,
+        })
+    }
+}
+
+/// Holds the two texts of an outcome within their bounds.
+fn bounded(mut outcome: Outcome) -> Outcome {
+    outcome.detail = one_line(&outcome.detail, DETAIL_CHARS_MAX);
+    outcome.excerpt.truncate(EXCERPT_BYTES_MAX);
+    outcome
+}
+
+/// A text on one line: control characters become spaces, so that what a destination answers
+/// cannot forge lines of a log.
+fn one_line(text: &str, chars_max: usize) -> String {
+    let mut chars = text.chars().map(|char| if char.is_control() { ' ' } else { char });
+    let mut line: String = chars.by_ref().take(chars_max).collect();
+    if chars.next().is_some() {
+        line.pop();
+        line.push('\u{2026}');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Talkative;
+
+    impl Handler for Talkative {
+        fn handle<'a>(
+            &'a self,
+            lease: &'a Lease,
+        ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
+            Box::pin(async move {
+                let detail = format!("{}\nsecond line{}", lease.delivery.key, "x".repeat(400));
+                let excerpt = vec![b'x'; 10_000];
+                Outcome { excerpt, ..Outcome::new(Class::Accepted, detail) }
+            })
+        }
+    }
+
+    fn with_handler() -> Destinations {
+        let configured = BTreeMap::from([("mine".into(), Destination::Handler)]);
+        let handler: Arc<dyn Handler> = Arc::new(Talkative);
+        Destinations::new(&configured, BTreeMap::from([("mine".to_owned(), handler)])).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_handler_is_called_and_its_texts_are_bounded() {
+        let outcome = with_handler().deliver("mine", &sample::lease(b"{}"), 0).await;
+        assert_eq!(outcome.class, Class::Accepted);
+        assert!(outcome.detail.starts_with("7d3c0082 second line"), "{}", outcome.detail);
+        assert_eq!(outcome.detail.chars().count(), DETAIL_CHARS_MAX);
+        assert_eq!(outcome.excerpt.len(), EXCERPT_BYTES_MAX);
+    }
+
+    #[tokio::test]
+    async fn only_a_forgotten_body_is_refused_for_good() {
+        let mut lease = sample::lease(b"{}");
+        let unknown = with_handler().deliver("other", &lease, 0).await;
+        assert_eq!(unknown.class, Class::Failed { retry_after_ms: None });
+        Arc::make_mut(&mut lease.delivery).body = None;
+        let missing = with_handler().deliver("mine", &lease, 0).await;
+        assert_eq!(missing.class, Class::Failed { retry_after_ms: None });
+        Arc::make_mut(&mut lease.delivery).forgotten = true;
+        let forgotten = with_handler().deliver("mine", &lease, 0).await;
+        assert_eq!(forgotten, Outcome::new(Class::Refused, "body forgotten by retention"));
+    }
+
+    #[test]
+    fn handlers_and_configuration_must_match_both_ways() {
+        let handler: Arc<dyn Handler> = Arc::new(Talkative);
+        let stray = BTreeMap::from([("mine".to_owned(), handler)]);
+        let fault = Destinations::new(&BTreeMap::new(), stray).err().unwrap().to_string();
+        assert_eq!(fault, "destinations.mine: a handler is registered, but not configured");
+        let configured = BTreeMap::from([("mine".into(), Destination::Handler)]);
+        let fault = Destinations::new(&configured, BTreeMap::new()).err().unwrap().to_string();
+        assert_eq!(fault, "destinations.mine: no handler is registered under this name");
+    }
+}

@@ -1,0 +1,124 @@
+//! The public listener: limits, paths and the one place that makes HTTP answers.
+//!
+//! It serves `/hooks/{source}` and nothing else; the admin API has a listener of its own.
+
+use crate::delivery::Recorded;
+use crate::receive::{Answer, Head, Intake};
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::http::header::{ALLOW, RETRY_AFTER};
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{Data, Payload};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use serde_json::json;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// Limits of the public listener.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Threads that serve connections.
+    pub threads: usize,
+    /// Connections at once, over all threads.
+    pub connections: usize,
+    /// Time for the head of a request to arrive.
+    pub header_timeout: Duration,
+    /// Time for answers under way when the listener stops.
+    pub shutdown: Duration,
+}
+
+/// How long an idle connection is kept. Providers send in bursts; a connection costs little.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+/// A listener at work.
+pub struct Running {
+    handle: ServerHandle,
+    task: JoinHandle<std::io::Result<()>>,
+}
+
+impl Running {
+    /// Sets a server to work.
+    pub fn start(server: Server) -> Self {
+        Self { handle: server.handle(), task: tokio::spawn(server) }
+    }
+
+    /// Takes no more requests, and returns when those under way are answered.
+    pub async fn stop(self) {
+        self.handle.stop(true).await;
+        if let Ok(Err(error)) = self.task.await {
+            tracing::error!(%error, "a listener broke off");
+        }
+    }
+}
+
+/// Starts the public listener. Signals are the caller's to handle.
+pub fn serve(
+    listener: TcpListener,
+    intake: Arc<Intake>,
+    limits: Limits,
+) -> std::io::Result<Running> {
+    let intake = Data::from(intake);
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(intake.clone())
+            .route("/hooks/{source}", web::to(hook))
+            .route("/hooks/{source}/", web::to(hook))
+    })
+    .workers(limits.threads)
+    .max_connections(limits.connections.div_ceil(limits.threads))
+    .client_request_timeout(limits.header_timeout)
+    .keep_alive(KEEP_ALIVE)
+    .shutdown_timeout(limits.shutdown.as_secs())
+    .disable_signals()
+    .listen(listener)?;
+    Ok(Running::start(server.run()))
+}
+
+async fn hook(request: HttpRequest, body: Payload, intake: Data<Intake>) -> HttpResponse {
+    let name = request.match_info().query("source");
+    match *request.method() {
+        Method::POST => {}
+        Method::GET | Method::HEAD => {
+            let known = intake.sources.get(name).is_some_and(|entry| !entry.source.disabled);
+            let status = if known { StatusCode::OK } else { StatusCode::NOT_FOUND };
+            return HttpResponse::new(status);
+        }
+        _ => {
+            let mut answer = HttpResponse::MethodNotAllowed();
+            return answer.insert_header((ALLOW, "GET, HEAD, POST")).finish();
+        }
+    }
+    let uri = request.uri();
+    let head = Head {
+        method: request.method().as_str(),
+        target: uri.path_and_query().map_or("/", |target| target.as_str()),
+        headers: request.headers().iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect(),
+    };
+    let answer = intake.receive(name, head, body).await;
+    respond(&answer)
+}
+
+fn respond(answer: &Answer) -> HttpResponse {
+    let mut response = HttpResponse::build(answer.status());
+    if let Some(seconds) = answer.retry_after_s() {
+        response.insert_header((RETRY_AFTER, seconds));
+    }
+    match answer {
+        Answer::Reply(reply) => response.content_type(reply.content_type).body(reply.body.clone()),
+        Answer::Recorded(recorded) => match recorded.as_slice() {
+            [one] => response.json(described(one)),
+            several => {
+                let several: Vec<_> = several.iter().map(described).collect();
+                response.json(json!({ "deliveries": several }))
+            }
+        },
+        // The unread rest of a body would otherwise be taken for the next request.
+        Answer::TooLarge | Answer::Incomplete => response.force_close().finish(),
+        _ => response.finish(),
+    }
+}
+
+fn described(one: &Recorded) -> serde_json::Value {
+    json!({ "delivery": one.id, "status": one.verdict.word(), "state": one.state })
+}

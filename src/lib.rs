@@ -1,0 +1,22 @@
+//! Posthouse
+pub mod admin;
+pub mod app;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod decide;
+pub mod deliver;
+pub mod delivery;
+pub mod http;
+pub mod job;
+pub mod keep;
+pub mod process;
+pub mod queue;
+pub mod receive;
+pub mod refusals;
+pub mod replay;
+pub mod retain;
+pub mod source;
+pub mod store;
+pub mod sweep;
+pub mod telemetry;

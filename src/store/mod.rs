@@ -1,0 +1,200 @@
+//! Every SQL statement, in files named by what they do.
+//!
+//! The one place that knows databases. It decides nothing about deliveries: effects are decided
+//! elsewhere and carried out here, each in one transaction.
+
+mod body;
+mod checkpoint;
+mod claim;
+mod conn;
+mod group;
+mod lanes;
+mod listen;
+mod open;
+mod orphans;
+mod pause;
+mod record;
+mod rejections;
+mod repeat;
+mod replay;
+mod retain;
+mod settle;
+mod sql;
+mod view;
+mod wake;
+
+pub use claim::{Claim, Expired};
+pub use conn::StoreError;
+pub use rejections::Refusals;
+pub use replay::{Called, Replayed};
+pub use retain::{Ages, Pruned};
+pub use settle::{Settled, Settlement};
+pub use view::{
+    AttemptView, Backlog, DeliveryFilter, DeliveryView, JobFilter, JobView, OperationView, Page,
+    PauseView, RejectionView,
+};
+pub use wake::Wake;
+
+use crate::clock::Clock;
+use crate::delivery::{Arrival, DeliveryId, Recorded};
+use crate::job::{Effect, JobId, Lease, State};
+use bytes::Bytes;
+use conn::Pools;
+use group::{Bounds, Carry, Group};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `sqlite:PATH` or `postgres://..`.
+    pub url: String,
+    /// Connections for reading, or all but two of PostgreSQL's.
+    pub connections: u32,
+    /// Arrivals that may wait for the writer.
+    pub queue_max: usize,
+    /// Bytes of arrivals that may wait for the writer.
+    pub queue_bytes: usize,
+    /// Arrivals in one transaction.
+    pub batch_max: usize,
+}
+
+/// Bytes of bodies in one transaction: beyond this the disk, not the commit, takes the time.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Settlements that may wait. Every one has been delivered already, so the bound is wide.
+const SETTLEMENTS_WAITING: usize = 8192;
+
+/// The ledger. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    pools: Pools,
+    clock: Clock,
+    wake: Arc<Wake>,
+    records: Group<Arrival, Recorded>,
+    settlements: Group<Settlement, Settled>,
+}
+
+/// Records batches of arrivals.
+struct Recorder(Pools, Clock, Arc<Wake>);
+
+impl Carry<Arrival, Recorded> for Recorder {
+    async fn carry(&self, arrivals: &[Arrival]) -> Result<Vec<Recorded>, StoreError> {
+        let batch = record::batch(&self.0, arrivals, self.1.now_us()).await?;
+        self.2.now(batch.routes);
+        Ok(batch.recorded)
+    }
+}
+
+/// Settles batches of leases.
+struct Settler(Pools, Clock, Arc<Wake>);
+
+impl Carry<Settlement, Settled> for Settler {
+    async fn carry(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let batch = settle::batch(&self.0, settlements, self.1.now_us()).await?;
+        self.2.now(batch.routes);
+        for settlement in settlements {
+            if let Effect::Retry { due_us } = settlement.effect {
+                self.2.at(due_us, settlement.lease.route.clone());
+            }
+        }
+        Ok(batch.settled)
+    }
+}
+
+impl Store {
+    /// Opens the database and brings its schema up to date.
+    pub async fn open(settings: &Settings, clock: Clock) -> Result<Self, StoreError> {
+        let pools = open::open(&settings.url, settings.connections).await?;
+        let wake = Arc::new(Wake::default());
+        let bounds = Bounds {
+            waiting: settings.queue_max,
+            waiting_bytes: settings.queue_bytes,
+            batch: settings.batch_max,
+            batch_bytes: BATCH_BYTES,
+        };
+        let recorder = Recorder(pools.clone(), clock.clone(), wake.clone());
+        let records = Group::start(bounds, recorder);
+        let bounds = Bounds { waiting: SETTLEMENTS_WAITING, ..bounds };
+        let settler = Settler(pools.clone(), clock.clone(), wake.clone());
+        let settlements = Group::start(bounds, settler);
+        match &pools {
+            Pools::Sqlite { writer, path, .. } => {
+                tokio::spawn(checkpoint::run(writer.clone(), path.clone()));
+            }
+            Pools::Postgres { pool, .. } => {
+                tokio::spawn(listen::run(pool.clone(), wake.clone()));
+            }
+        }
+        Ok(Self { pools, clock, wake, records, settlements })
+    }
+
+    /// Wake-ups for whoever claims.
+    pub fn wake(&self) -> &Arc<Wake> {
+        &self.wake
+    }
+
+    /// `sqlite` or `postgres`.
+    pub fn engine(&self) -> &'static str {
+        match self.pools {
+            Pools::Sqlite { .. } => "sqlite",
+            Pools::Postgres { .. } => "postgres",
+        }
+    }
+
+    /// Records an arrival durably, together with others that arrive meanwhile.
+    pub async fn record(&self, arrival: Arrival) -> Result<Recorded, StoreError> {
+        let cost = arrival.body.len() + arrival.headers.len() + 512;
+        self.records.put(arrival, cost).await
+    }
+
+    /// Claims jobs that may run now.
+    pub async fn claim(&self, wanted: &Claim) -> Result<Vec<Lease>, StoreError> {
+        claim::claim(&self.pools, wanted, self.clock.now_us()).await
+    }
+
+    /// Prolongs leases by `lease` from now; returns the jobs still held.
+    pub async fn extend(
+        &self,
+        held: &[(JobId, i64)],
+        lease: Duration,
+    ) -> Result<Vec<JobId>, StoreError> {
+        let until_us = self.clock.now_us() + i64::try_from(lease.as_micros()).unwrap_or(i64::MAX);
+        claim::extend(&self.pools, held, until_us).await
+    }
+
+    /// Commits an attempt and its effect, if the lease still holds.
+    pub async fn settle(&self, settlement: Settlement) -> Result<Settled, StoreError> {
+        let cost = settlement.attempt.outcome.excerpt.len() + 512;
+        self.settlements.put(settlement, cost).await
+    }
+
+    /// The body of a delivery; `None` when there is no such delivery or it is forgotten.
+    pub async fn body(&self, id: DeliveryId) -> Result<Option<Bytes>, StoreError> {
+        view::body(&self.pools, id).await
+    }
+
+    /// Running jobs whose lease has ended.
+    pub async fn expired(&self, count: i64) -> Result<Vec<Expired>, StoreError> {
+        claim::expired(&self.pools, self.clock.now_us(), count).await
+    }
+
+    /// Waits until nobody uses the database any more and closes it.
+    pub async fn close(&self) {
+        match &self.pools {
+            Pools::Sqlite { writer, readers, .. } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Pools::Postgres { pool, lazy, .. } => {
+                lazy.close().await;
+                pool.close().await;
+            }
+        }
+    }
+}
+
+/// Reads a state back.
+fn state(word: &str) -> Result<State, StoreError> {
+    word.parse().map_err(|error: crate::delivery::NotAnId| StoreError::Refused(error.to_string()))
+}

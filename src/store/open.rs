@@ -1,0 +1,113 @@
+//! Opens a database, with the settings that the promises rest on, and brings it up to date.
+
+use super::conn::{Pools, StoreError};
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a statement waits for a lock that another process holds. Long enough for a back-up
+/// or an operator's shell, short enough that a provider still hears an answer.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a request may wait for a connection before the store counts as down.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Prepared statements kept for each SQLite connection: a batch statement has a text of its own
+/// for every number of rows.
+const STATEMENTS: usize = 1024;
+
+/// Pages of the log's index that SQLite may keep in memory, in KiB (negative by SQLite's rule).
+const CACHE_KIB: &str = "-16384";
+
+/// Opens the database of a URL, creating a SQLite file that does not exist.
+pub(super) async fn open(url: &str, connections: u32) -> Result<Pools, StoreError> {
+    match url.strip_prefix("sqlite:") {
+        Some(path) => sqlite(path.strip_prefix("//").unwrap_or(path), connections).await,
+        None => postgres(url, connections).await,
+    }
+}
+
+fn sqlite_options(path: &str) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        // FULL: the log is on the disk before a commit returns. NORMAL would lose the last
+        // commits in a power cut.
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(BUSY_TIMEOUT)
+        .foreign_keys(true)
+        .pragma("cache_size", CACHE_KIB)
+        // A checkpoint inside a commit would hold up every request behind it; `checkpoint` does
+        // it beside the writer.
+        .pragma("wal_autocheckpoint", "0")
+        // The log is cut back to this once it was larger.
+        .pragma("journal_size_limit", "67108864")
+        .statement_cache_capacity(STATEMENTS)
+        .disable_statement_logging()
+}
+
+/// A connection of its own for checkpoints.
+pub(super) fn checkpoint_options(path: &Path) -> SqliteConnectOptions {
+    sqlite_options(&path.to_string_lossy())
+}
+
+async fn sqlite(path: &str, connections: u32) -> Result<Pools, StoreError> {
+    let file = Path::new(path);
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| StoreError::Unavailable(format!("{}: {error}", folder.display())))?;
+    }
+    let writer = SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .connect_with(sqlite_options(path))
+        .await?;
+    sqlx::migrate!("migrations/sqlite").run(&writer).await.map_err(migration)?;
+    let readers = SqlitePoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .connect_with(sqlite_options(path).pragma("query_only", "1"))
+        .await?;
+    Ok(Pools::Sqlite { writer, readers, path: Arc::from(file) })
+}
+
+async fn postgres(url: &str, connections: u32) -> Result<Pools, StoreError> {
+    let options = PgConnectOptions::from_str(url)?
+        .application_name("posthouse")
+        .statement_cache_capacity(256)
+        .disable_statement_logging();
+    let suspect = Arc::new(AtomicBool::new(false));
+    let pool = |commit: &'static str, count: u32| {
+        let suspect = suspect.clone();
+        PgPoolOptions::new()
+            .max_connections(count)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .test_before_acquire(false)
+            // After a failover the old connections may lead to a server that only reads: once a
+            // write has failed, connections are not used again until one has succeeded.
+            .after_release(move |_, _| {
+                let keep = !suspect.load(std::sync::atomic::Ordering::Relaxed);
+                Box::pin(async move { Ok(keep) })
+            })
+            .connect_with(options.clone().options([("synchronous_commit", commit)]))
+    };
+    let durable = pool("on", connections).await?;
+    // One for claims and one for heartbeats: they never wait for the disk.
+    let lazy = pool("off", 2).await?;
+    sqlx::migrate!("migrations/postgres").run(&durable).await.map_err(migration)?;
+    Ok(Pools::Postgres { pool: durable, lazy, suspect })
+}
+
+fn migration(error: sqlx::migrate::MigrateError) -> StoreError {
+    StoreError::Refused(format!("migration: {error}"))
+}

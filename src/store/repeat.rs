@@ -1,0 +1,182 @@
+//! Repeats: an arrival whose key is taken is a duplicate, a conflict or a revival.
+//!
+//! The first delivery always stands; a repeat only changes its counters and may put dead jobs
+//! back into the queue.
+
+use super::body;
+use super::conn::{StoreError, Tx};
+use super::lanes;
+use super::sql::{Arg, Column};
+use crate::delivery::{Arrival, DeliveryId, Micros, Recorded, Verdict};
+use crate::job::{JobId, State};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// An arrival whose key is taken, and its place in the batch.
+pub(super) struct Repeat<'a> {
+    pub(super) index: usize,
+    pub(super) arrival: &'a Arrival,
+}
+
+/// What is known of the delivery that came first.
+struct First {
+    id: DeliveryId,
+    fingerprint: Vec<u8>,
+}
+
+/// Judges repeats and counts them on the deliveries that they repeat.
+pub(super) async fn judge(
+    tx: &mut Tx,
+    repeats: &[Repeat<'_>],
+    now_us: Micros,
+    routes: &mut BTreeSet<Arc<str>>,
+) -> Result<Vec<(usize, Recorded)>, StoreError> {
+    if repeats.is_empty() {
+        return Ok(Vec::new());
+    }
+    let firsts = find(tx, repeats).await?;
+    let mut judged = Vec::new();
+    let mut counts: BTreeMap<DeliveryId, (i64, i64)> = BTreeMap::new();
+    for repeat in repeats {
+        let key = (repeat.arrival.source.to_string(), repeat.arrival.key.clone());
+        // The key was there a statement ago: only retention can have taken it since.
+        let first = firsts
+            .get(&key)
+            .ok_or_else(|| StoreError::Contended("a delivery was pruned meanwhile".into()))?;
+        let same = first.fingerprint == repeat.arrival.fingerprint
+            || same_content(tx, first.id, repeat.arrival).await?;
+        let count = counts.entry(first.id).or_default();
+        if same {
+            count.0 += 1
+        } else {
+            count.1 += 1
+        }
+        judged.push((repeat.index, first.id, same));
+    }
+    let states = states_of(tx, counts.keys().copied().collect()).await?;
+    let dead: Vec<JobId> = judged
+        .iter()
+        .filter(|(_, _, same)| *same)
+        .flat_map(|(_, id, _)| states.get(id).into_iter().flatten())
+        .filter(|(_, state)| *state == State::Dead)
+        .map(|(job, _)| *job)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let revived = lanes::reopen(tx, &dead, now_us).await?;
+    routes.extend(revived.iter().map(|(_, route)| route.clone()));
+    let revived: BTreeSet<DeliveryId> = revived.iter().map(|(job, _)| job.delivery()).collect();
+    count(tx, &counts, now_us).await?;
+    Ok(judged
+        .into_iter()
+        .map(|(index, id, same)| {
+            let verdict = match (same, revived.contains(&id)) {
+                (false, _) => Verdict::Conflict,
+                (true, true) => Verdict::Revived,
+                (true, false) => Verdict::Duplicate,
+            };
+            let before = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
+            let state = match verdict {
+                Verdict::Revived => Some(State::Ready),
+                _ => State::summary(before),
+            };
+            (index, Recorded { id, verdict, state })
+        })
+        .collect())
+}
+
+/// The deliveries that came first, by (source, key).
+async fn find(
+    tx: &mut Tx,
+    repeats: &[Repeat<'_>],
+) -> Result<HashMap<(String, String), First>, StoreError> {
+    let keys: BTreeSet<(&str, &str)> =
+        repeats.iter().map(|r| (&*r.arrival.source, &*r.arrival.key)).collect();
+    let (sources, keys) = keys.into_iter().map(|(s, k)| (s.to_owned(), k.to_owned())).unzip();
+    let rows = tx
+        .run_rows(
+            "WITH v(source, key) AS ({rows})
+             SELECT d.source, d.key, d.id, d.fingerprint
+             FROM v JOIN deliveries d ON d.source = v.source AND d.key = v.key",
+            vec![],
+            vec![Column::Text(sources), Column::Text(keys)],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let first = First { id: DeliveryId(row.int(2)?), fingerprint: row.blob(3)? };
+            Ok(((row.text(0)?, row.text(1)?), first))
+        })
+        .collect()
+}
+
+/// Whether two bodies say the same once order, spaces and volatile fields are left out. A body
+/// that retention has forgotten cannot be compared; its repeat counts as the same.
+async fn same_content(
+    tx: &mut Tx,
+    first: DeliveryId,
+    arrival: &Arrival,
+) -> Result<bool, StoreError> {
+    let rows = tx
+        .run(
+            "SELECT encoding, body, body_bytes FROM deliveries WHERE id = $1",
+            vec![Arg::Int(first.0)],
+        )
+        .await?;
+    let Some(row) = rows.first() else { return Ok(true) };
+    let Some(kept) = body::unpack(&row.text(0)?, row.blob(1)?, row.int(2)?)? else {
+        return Ok(true);
+    };
+    let volatile: Vec<&str> = arrival.volatile.iter().map(String::as_str).collect();
+    let canonical = |body: &[u8]| providers::json::canonical(body, &volatile);
+    Ok(match (canonical(&kept), canonical(&arrival.body)) {
+        (Some(kept), Some(repeated)) => kept == repeated,
+        _ => false,
+    })
+}
+
+/// The jobs of deliveries and how they stand. A job that was replayed is spoken for by its
+/// replay.
+pub(super) async fn states_of(
+    tx: &mut Tx,
+    ids: Vec<DeliveryId>,
+) -> Result<HashMap<DeliveryId, Vec<(JobId, State)>>, StoreError> {
+    let rows = tx
+        .run_rows(
+            "WITH v(id) AS ({rows})
+             SELECT j.id, j.state FROM v
+             JOIN jobs j ON j.id >= v.id * 4096 AND j.id < v.id * 4096 + 4096
+             WHERE NOT EXISTS (SELECT 1 FROM jobs r WHERE r.id > j.id
+                AND r.id < v.id * 4096 + 4096 AND r.replays = j.id)",
+            vec![],
+            vec![Column::Int(ids.iter().map(|id| id.0).collect())],
+        )
+        .await?;
+    let mut states: HashMap<DeliveryId, Vec<(JobId, State)>> = HashMap::new();
+    for row in &rows {
+        let job = JobId(row.int(0)?);
+        states.entry(job.delivery()).or_default().push((job, super::state(&row.text(1)?)?));
+    }
+    Ok(states)
+}
+
+async fn count(
+    tx: &mut Tx,
+    counts: &BTreeMap<DeliveryId, (i64, i64)>,
+    now_us: Micros,
+) -> Result<(), StoreError> {
+    tx.run_rows(
+        "WITH v(id, repeats, conflicts) AS ({rows})
+         UPDATE deliveries SET repeats = deliveries.repeats + v.repeats,
+            conflicts = deliveries.conflicts + v.conflicts, repeated_us = $1
+         FROM v WHERE deliveries.id = v.id",
+        vec![Arg::Int(now_us)],
+        vec![
+            Column::Int(counts.keys().map(|id| id.0).collect()),
+            Column::Int(counts.values().map(|(repeats, _)| *repeats).collect()),
+            Column::Int(counts.values().map(|(_, conflicts)| *conflicts).collect()),
+        ],
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Logs and metrics.
+//!
+//! A log message reads alone; its fields are for filtering. Never logged, in no place: bodies,
+//! header values, secrets, signatures, URLs with their queries.
+
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
+};
+use tracing_subscriber::EnvFilter;
+
+/// Bounds in seconds that cover a fast answer and a slow destination alike.
+const SECONDS: [f64; 14] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+/// What is counted. The names start with `posthouse_`.
+pub struct Metrics {
+    registry: Registry,
+    /// Requests to `/hooks/..`, by source; `-` for an unknown one.
+    pub received: IntCounterVec,
+    /// New deliveries, by source.
+    pub accepted: IntCounterVec,
+    /// Repeats with the same content, by source.
+    pub duplicate: IntCounterVec,
+    /// Repeats with other content, by source.
+    pub conflict: IntCounterVec,
+    /// Repeats that put dead jobs back, by source.
+    pub revived: IntCounterVec,
+    /// Refused requests, by source and reason.
+    pub rejected: IntCounterVec,
+    /// Attempts, by route and outcome.
+    pub attempts: IntCounterVec,
+    /// Jobs that died, by route.
+    pub died: IntCounterVec,
+    /// Jobs taken from workers whose lease ended.
+    pub takeovers: IntCounter,
+    /// Settles refused because the lease was lost.
+    pub leases_lost: IntCounter,
+    /// Jobs by state, open and dead ones; set when read.
+    pub jobs: IntGaugeVec,
+    /// Seconds since the oldest job that may run became due; set when read.
+    pub oldest_ready_seconds: IntGauge,
+    /// Lanes that stand still; set when read.
+    pub halted_lanes: IntGauge,
+    /// Routes that are paused; set when read.
+    pub paused_routes: IntGauge,
+    /// Seconds from the complete request to the answer.
+    pub answer_seconds: Histogram,
+    /// Seconds from the complete request to the settled job, by route.
+    pub end_to_end_seconds: HistogramVec,
+}
+
+impl Metrics {
+    /// A registry of its own, so that several apps in one process do not share counts.
+    pub fn new() -> Result<Self, prometheus::Error> {
+        let registry = Registry::new();
+        let vec = |name: &str, help: &str, labels: &[&str]| {
+            let counter = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(counter.clone()))?;
+            Ok::<_, prometheus::Error>(counter)
+        };
+        let gauge = |name: &str, help: &str| {
+            let gauge = IntGauge::new(name, help)?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let counter = |name: &str, help: &str| {
+            let counter = IntCounter::new(name, help)?;
+            registry.register(Box::new(counter.clone()))?;
+            Ok::<_, prometheus::Error>(counter)
+        };
+        let jobs = IntGaugeVec::new(
+            Opts::new("posthouse_jobs", "Jobs by state: open and dead."),
+            &["state"],
+        )?;
+        registry.register(Box::new(jobs.clone()))?;
+        let answer = HistogramOpts::new("posthouse_answer_seconds", "Request complete to answer.");
+        let answer_seconds = Histogram::with_opts(answer.buckets(SECONDS.to_vec()))?;
+        registry.register(Box::new(answer_seconds.clone()))?;
+        let whole = HistogramOpts::new("posthouse_end_to_end_seconds", "Receipt to settled job.");
+        let end_to_end_seconds = HistogramVec::new(whole.buckets(SECONDS.to_vec()), &["route"])?;
+        registry.register(Box::new(end_to_end_seconds.clone()))?;
+        let by_source = ["source"];
+        Ok(Self {
+            received: vec("posthouse_received_total", "Requests to sources.", &by_source)?,
+            accepted: vec("posthouse_accepted_total", "New deliveries.", &by_source)?,
+            duplicate: vec("posthouse_duplicate_total", "Repeats, same content.", &by_source)?,
+            conflict: vec("posthouse_conflict_total", "Repeats, other content.", &by_source)?,
+            revived: vec("posthouse_revived_total", "Repeats of dead deliveries.", &by_source)?,
+            rejected: vec("posthouse_rejected_total", "Refused.", &["source", "reason"])?,
+            attempts: vec("posthouse_attempts_total", "Attempts.", &["route", "outcome"])?,
+            died: vec("posthouse_died_total", "Jobs given up.", &["route"])?,
+            takeovers: counter("posthouse_takeovers_total", "Leases that ended unsettled.")?,
+            leases_lost: counter("posthouse_leases_lost_total", "Settles refused by fencing.")?,
+            jobs,
+            oldest_ready_seconds: gauge(
+                "posthouse_oldest_ready_seconds",
+                "Age of the oldest due job.",
+            )?,
+            halted_lanes: gauge("posthouse_halted_lanes", "Lanes halted by a dead job.")?,
+            paused_routes: gauge("posthouse_paused_routes", "Routes that take no jobs.")?,
+            answer_seconds,
+            end_to_end_seconds,
+            registry,
+        })
+    }
+
+    /// The text that Prometheus reads.
+    pub fn text(&self) -> Result<String, prometheus::Error> {
+        TextEncoder::new().encode_to_string(&self.registry.gather())
+    }
+}
+
+/// Starts logging to standard error. `POSTHOUSE_LOG` chooses what, such as `info` or
+/// `posthouse=debug`; `POSTHOUSE_LOG_FORMAT=json` makes every line a JSON object.
+pub fn start_logging() {
+    let filter =
+        EnvFilter::try_from_env("POSTHOUSE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let json = std::env::var("POSTHOUSE_LOG_FORMAT").is_ok_and(|format| format == "json");
+    // A second start in one process keeps the first.
+    let _ = if json { lines.json().try_init() } else { lines.try_init() };
+}

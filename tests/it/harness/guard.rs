@@ -1,0 +1,59 @@
+//! Ends what the tests started when the test process ends, however it ends.
+//!
+//! A shell waits at the far end of a pipe. The kernel closes the pipe with the process, even after
+//! `kill -9`; the shell then stops the programs it was told of and removes their directories.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// SIGQUIT is PostgreSQL's immediate shutdown, and ends everything else too. A stopped program
+/// takes it once it is continued. Whoever is still there after five seconds is killed.
+const SCRIPT: &str = r#"
+pids=
+while read -r what which; do
+    case $what in
+        stop) pids="$pids $which " ;;
+        forget) pids="${pids%% $which *} ${pids#* $which }" ;;
+        remove) set -- "$@" "$which" ;;
+    esac
+done
+for pid in $pids; do kill -QUIT "$pid"; kill -CONT "$pid"; done
+for pid in $pids; do
+    n=0
+    while kill -0 "$pid" && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done
+    kill -KILL "$pid"
+done
+for path; do rm -rf -- "$path"; done
+"#;
+
+static SHELL: LazyLock<Mutex<ChildStdin>> = LazyLock::new(|| {
+    let mut shell = Command::new("sh");
+    // A group of its own, so that Ctrl-C in a terminal ends the tests and not their guard.
+    shell.args(["-c", SCRIPT]).process_group(0);
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut shell = shell.spawn().expect("a shell");
+    Mutex::new(shell.stdin.take().expect("a pipe"))
+});
+
+/// Stops a process at the end.
+pub fn stop_at_end(pid: u32) {
+    tell(&format!("stop {pid}"));
+}
+
+/// Forgets a process, which has ended already: its number may come again.
+pub fn forget(pid: u32) {
+    tell(&format!("forget {pid}"));
+}
+
+/// Removes a directory at the end.
+pub fn remove_at_end(path: &Path) {
+    tell(&format!("remove {}", path.display()));
+}
+
+fn tell(line: &str) {
+    let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
+    writeln!(shell, "{line}").expect("the guard is there");
+}

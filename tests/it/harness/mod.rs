@@ -1,0 +1,29 @@
+//! What every case stands on: a database, the real program, a sender, a destination, a ledger.
+//!
+//! Files by what they are. Nothing here knows the code under test: programs are started and talked
+//! to from outside, and signatures are made by another implementation.
+
+pub mod answer;
+pub mod crowd;
+pub mod database;
+pub mod guard;
+pub mod ledger;
+pub mod postgres;
+pub mod sender;
+pub mod server;
+pub mod settings;
+pub mod stub;
+pub mod wire;
+pub mod world;
+
+pub use answer::{Answer, Gate};
+pub use crowd::{at_once, send_all};
+pub use database::Database;
+pub use ledger::until;
+pub use postgres::Cluster;
+pub use sender::*;
+pub use server::{Launch, Ran, Server};
+pub use settings::*;
+pub use stub::{Received, Stub};
+pub use wire::{Request, Response, Wire};
+pub use world::{Engine, World, both, run};

@@ -1,0 +1,6 @@
+//! The integration tests: the real program on real databases, in one binary. See ../README.md.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod harness;
+
+mod raw_body;
