@@ -304,7 +304,8 @@ fn greet(config: &Config, app: &App) {
     }
     if let Some((name, _)) = config.sources.first_key_value().filter(|_| app.public.is_some()) {
         let event = if &**name == "stripe" { "invoice.paid" } else { "push" };
-        lines.push(format!("try in a second terminal: posthouse trigger {name} {event}"));
+        let program = std::env::args().next().unwrap_or_else(|| "posthouse".into());
+        lines.push(format!("try in a second terminal: {program} trigger {name} {event}"));
     }
     lines.push(format!("ready, store: {}", app.store.engine()));
     use std::io::Write;

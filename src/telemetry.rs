@@ -7,6 +7,7 @@ use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry, TextEncoder,
 };
+use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
 /// Bounds in seconds that cover a fast answer and a slow destination alike.
@@ -111,12 +112,16 @@ impl Metrics {
     }
 }
 
+/// What is logged unless told otherwise: the server framework says little that helps.
+const FILTER: &str = "info,actix_server=warn";
+
 /// Starts logging to standard error. `POSTHOUSE_LOG` chooses what, such as `info` or
 /// `posthouse=debug`; `POSTHOUSE_LOG_FORMAT=json` makes every line a JSON object.
 pub fn start_logging() {
-    let filter =
-        EnvFilter::try_from_env("POSTHOUSE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("POSTHOUSE_LOG");
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new(FILTER));
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = lines.with_ansi(std::io::stderr().is_terminal());
     let json = std::env::var("POSTHOUSE_LOG_FORMAT").is_ok_and(|format| format == "json");
     // A second start in one process keeps the first.
     let _ = if json { lines.json().try_init() } else { lines.try_init() };

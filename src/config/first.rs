@@ -107,7 +107,7 @@ fn create(path: &Path, text: &str) -> io::Result<bool> {
     let draft =
         directory.join(format!(".{name}.{}", Alphanumeric.sample_string(&mut rand::rng(), 8)));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let linked = writeln!(file, "{text}")
+    let linked = write!(file, "{text}")
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::hard_link(&draft, path));
     fs::remove_file(&draft)?;

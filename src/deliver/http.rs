@@ -74,7 +74,12 @@ impl Http {
         }
         let started = Instant::now();
         let headers = headers::assemble(lease, &self.extra, self.signer.as_ref(), now_us);
-        let request = self.client.post(self.url.clone()).headers(headers).body(body.clone());
+        let mut request = self.client.post(self.url.clone()).headers(headers);
+        if body.is_empty() {
+            // The client writes no length for an empty body, and some servers then answer 411.
+            request = request.header(CONTENT_LENGTH, 0);
+        }
+        let request = request.body(body.clone());
         match request.send().await {
             Err(error) => unanswered(&error, self.limits),
             Ok(response) => {

@@ -3,10 +3,18 @@
 //! It never verifies anything: proving what *arrives* is the crate `providers`.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::engine::DecodePaddingMode;
 use hmac::{Hmac, KeyInit, Mac};
 use providers::Secret;
 use sha2::Sha256;
+
+/// Secrets are handed around with and without padding; both are the same key.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// A key ready to sign.
 pub(super) struct Signer(Hmac<Sha256>);
@@ -15,7 +23,7 @@ impl Signer {
     /// Takes `whsec_` and base64, the form that Standard Webhooks gives secrets.
     pub(super) fn new(secret: &Secret) -> Result<Self, String> {
         let text = secret.expose();
-        let key = STANDARD.decode(text.strip_prefix("whsec_").unwrap_or(text)).ok();
+        let key = LENIENT.decode(text.strip_prefix("whsec_").unwrap_or(text)).ok();
         let key = key.filter(|key| !key.is_empty());
         let key = key.ok_or("sign_with must be `whsec_` followed by base64")?;
         let mac = Hmac::new_from_slice(&key).map_err(|error| error.to_string())?;

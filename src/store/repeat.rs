@@ -7,8 +7,9 @@ use super::body;
 use super::conn::{StoreError, Tx};
 use super::lanes;
 use super::sql::{Arg, Column};
-use crate::delivery::{Arrival, DeliveryId, Micros, Recorded, Verdict};
+use crate::delivery::{Arrival, DeliveryId, KeptHeaders, Micros, Recorded, Verdict};
 use crate::job::{JobId, State};
+use providers::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ async fn same_content(
 ) -> Result<bool, StoreError> {
     let rows = tx
         .run(
-            "SELECT encoding, body, body_bytes FROM deliveries WHERE id = $1",
+            "SELECT encoding, body, body_bytes, headers FROM deliveries WHERE id = $1",
             vec![Arg::Int(first.0)],
         )
         .await?;
@@ -128,11 +129,12 @@ async fn same_content(
         return Ok(true);
     };
     let volatile: Vec<&str> = arrival.volatile.iter().map(String::as_str).collect();
-    let canonical = |body: &[u8]| providers::json::canonical(body, &volatile);
-    Ok(match (canonical(&kept), canonical(&arrival.body)) {
-        (Some(kept), Some(repeated)) => kept == repeated,
-        _ => false,
-    })
+    let canonical = |headers: &[u8], body: &[u8]| {
+        let headers = KeptHeaders::from_bytes(headers);
+        json::canonical(&json::view(headers.get("content-type"), body), &volatile)
+    };
+    let kept = canonical(&row.blob(3)?, &kept);
+    Ok(kept.is_some() && kept == canonical(&arrival.headers, &arrival.body))
 }
 
 /// The jobs of deliveries and how they stand. A job that was replayed is spoken for by its

@@ -3,4 +3,8 @@
 
 mod harness;
 
+mod http_edge;
 mod raw_body;
+mod signature;
+mod model;
+mod tidy;

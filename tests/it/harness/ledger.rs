@@ -30,7 +30,7 @@ impl Server {
     /// A request to the admin API, with the token.
     pub async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Response {
         let mut request = Request::new(method, path);
-        request = request.header("Authorization", format!("Bearer {}", self.token()));
+        request = request.header("Authorization", format!("Bearer {}", self.token));
         if let Some(body) = body {
             request = request.header("Content-Type", "application/json");
             request.body = body.to_string().into_bytes();
@@ -83,14 +83,14 @@ impl Server {
         self.all("/api/jobs", query).await
     }
 
-    /// The only delivery there is, with its jobs and their attempts.
+    /// The only delivery there is.
     pub async fn only_delivery(&self) -> Value {
-        let deliveries = self.deliveries("").await;
+        let mut deliveries = self.deliveries("").await;
         assert_eq!(deliveries.len(), 1, "{deliveries:#?}");
-        self.delivery(deliveries[0]["id"].as_str().expect("an id")).await
+        deliveries.remove(0)
     }
 
-    /// A delivery with its jobs and their attempts.
+    /// `delivery`, its `jobs` with their `attempts`, and the `operations` on it.
     pub async fn delivery(&self, id: &str) -> Value {
         self.get(&format!("/api/deliveries/{id}")).await
     }

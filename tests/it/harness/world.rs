@@ -2,7 +2,8 @@
 
 use super::database::Database;
 use super::postgres::Cluster;
-use super::server::{Launch, Server};
+use super::launch::Launch;
+use super::server::Server;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,8 +77,8 @@ impl World {
 
 /// Runs a case on a database.
 pub fn run(engine: Engine, case: impl AsyncFnOnce(World)) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all();
-    let runtime = { runtime }.build().expect("a runtime");
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let case = async { case(World::new(engine).await).await };
         tokio::time::timeout(CASE_MAX, case).await.expect("the case ends in time");

@@ -1,0 +1,243 @@
+//! `trigger`: sends an event to a source as its provider would, once or many times, and says in
+//! one line what became of it. For trying a source out, and for tests.
+
+use super::client::{base, causes, client, unreachable};
+use super::failure::Failure;
+use super::settings::{load, reached_at};
+use super::tally::{Meaning, Tally};
+use super::{Format, Global, print};
+use crate::clock::wall_us;
+use crate::config::{Config, Files};
+use crate::source::Source;
+use clap::Args;
+use futures_util::StreamExt;
+use providers::{Coverage, Draft, Secret, Signed};
+use reqwest::{Client, Url};
+use serde_json::Value;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longer than any provider waits.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+#[derive(Args)]
+pub(super) struct Trigger {
+    /// The source's name, as in its path
+    source: String,
+    /// The kind of event, such as push or invoice.paid
+    event: String,
+    /// The body to send; - for standard input [default: an example of the kind]
+    #[arg(long, value_name = "PATH")]
+    file: Option<PathBuf>,
+    /// The provider's id of the delivery [default: a random one]
+    #[arg(long, value_name = "ID")]
+    key: Option<String>,
+    /// How many times to send it
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    repeat: u64,
+    /// How many requests may be under way at once
+    #[arg(long, value_name = "C", default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..=1024))]
+    concurrency: u64,
+    /// Every request has an id of its own
+    #[arg(long)]
+    new_keys: bool,
+    /// Changes a byte of the body once it is signed: every request must then be refused
+    #[arg(long)]
+    tamper: bool,
+    /// The base URL of the server [default: at server.listen of the configuration]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+}
+
+/// What one request came to.
+enum Sent {
+    Answered(u16, Value),
+    Unanswered(reqwest::Error),
+}
+
+impl Trigger {
+    pub(super) async fn run(&self, global: &Global) -> Result<(), Failure> {
+        let config = load(global, Vec::new(), Files::Untouched)
+            .map_err(|faults| Failure::of_configuration(&faults))?;
+        let source = self.find(&config)?;
+        let at = match &self.url {
+            Some(url) => base(url)?,
+            None => base(&format!("http://{}", reached_at(config.server.listen)))?,
+        };
+        let body = self.file.as_deref().map(contents).transpose()?;
+        let (tally, unanswered) = self.send_all(&source, &at, body.as_deref()).await?;
+        let refusal = source.provider.refusal_status();
+        match global.output {
+            Format::Table => print::text(&format!("{}\n", tally.line(refusal)))?,
+            Format::Json => print::json(&tally.json())?,
+        }
+        for (reason, count) in &tally.reasons {
+            print::remark(&format!("{count} failed: {reason}"));
+        }
+        self.judge(
+            &source,
+            &tally,
+            unanswered
+                .filter(|_| tally.count(Meaning::Failed) == self.repeat)
+                .map(|error| unreachable(&at, &error)),
+        )
+    }
+
+    fn find(&self, config: &Config) -> Result<Arc<Source>, Failure> {
+        config.sources.get(&*self.source).cloned().ok_or_else(|| {
+            let names: Vec<&str> = config.sources.keys().map(|name| &**name).collect();
+            let (name, names) = (&self.source, names.join(", "));
+            Failure::NotFound(format!("there is no source {name:?}; there are: {names}"))
+        })
+    }
+
+    /// Sends everything. The second value is one of the requests that nobody answered.
+    async fn send_all(
+        &self,
+        source: &Source,
+        at: &Url,
+        body: Option<&[u8]>,
+    ) -> Result<(Tally, Option<reqwest::Error>), Failure> {
+        let mut url = at.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(["hooks", &*source.name]);
+        }
+        let client = client(at.scheme())?;
+        let key = self.key.clone().unwrap_or_else(random_key);
+        // Repeats are the same bytes, as a provider's are; they are signed once.
+        let first = self.sign(source, &key, body)?;
+        let requests = futures_util::stream::iter(0..self.repeat).map(|n| {
+            let (client, url, first, key) = (&client, &url, &first, &key);
+            async move {
+                if !self.new_keys || n == 0 {
+                    return Ok(send(client, url, first).await);
+                }
+                let key = self.key.as_ref().map_or_else(random_key, |_| format!("{key}-{n}"));
+                Ok::<_, Failure>(send(client, url, &self.sign(source, &key, body)?).await)
+            }
+        });
+        let mut answers = requests.buffer_unordered(self.concurrency as usize);
+        let (mut tally, mut unanswered) = (Tally::default(), None);
+        while let Some(answer) = answers.next().await {
+            match answer? {
+                Sent::Answered(status, body) => count(&mut tally, source, status, &body),
+                Sent::Unanswered(error) => {
+                    tally.failed(causes(&error));
+                    unanswered = Some(error);
+                }
+            }
+        }
+        Ok((tally, unanswered))
+    }
+
+    fn sign(&self, source: &Source, key: &str, body: Option<&[u8]>) -> Result<Signed, Failure> {
+        let anyone = Secret::new("unsigned");
+        let Some(secret) = source.secrets.first().or(anyone.as_ref()) else {
+            return Err(Failure::Usage(format!("the source {} has no secret", source.name)));
+        };
+        let now_s = wall_us() / 1_000_000;
+        let draft = Draft { kind: &self.event, key, body, now_s };
+        let mut signed = source.provider.sign(&draft, secret).ok_or_else(|| {
+            let name = source.provider.name();
+            Failure::Usage(format!("requests of {name} cannot be signed here: only it can"))
+        })?;
+        if self.tamper {
+            let middle = signed.body.len() / 2;
+            match signed.body.get_mut(middle) {
+                Some(byte) => *byte ^= 1,
+                None => return Err(Failure::Usage("an empty body cannot be tampered with".into())),
+            }
+        }
+        Ok(signed)
+    }
+
+    /// Whether what happened is what was wanted.
+    fn judge(
+        &self,
+        source: &Source,
+        tally: &Tally,
+        unreachable: Option<Failure>,
+    ) -> Result<(), Failure> {
+        if let Some(failure) = unreachable {
+            return Err(failure);
+        }
+        let failed = |text: &str| Err(Failure::Failed(text.to_owned()));
+        match (self.tamper, tally.any_taken()) {
+            (true, _) if tally.all_rejected() => Ok(()),
+            (true, true) if source.unsigned || source.provider.coverage() != Coverage::Body => {
+                failed("a changed body was taken: this source's proof does not cover the body")
+            }
+            (true, true) => failed("a changed body was taken"),
+            (true, false) => failed("not every request was refused as not proved"),
+            (false, true) => Ok(()),
+            (false, false) if tally.all_rejected() => failed(
+                "the server refuses the signature: it has another secret for this source, or its \
+                 clock is off",
+            ),
+            (false, false) => failed("no request was accepted"),
+        }
+    }
+}
+
+/// Counts an answer, by the words in it where it has them.
+fn count(tally: &mut Tally, source: &Source, status: u16, body: &Value) {
+    let several = body["deliveries"].as_array();
+    let deliveries = several.map_or_else(|| std::slice::from_ref(body), Vec::as_slice);
+    let verdicts: Vec<_> = deliveries
+        .iter()
+        .filter_map(|one| Some((Meaning::of(one["status"].as_str()?)?, one["delivery"].as_str()?)))
+        .collect();
+    for (meaning, delivery) in &verdicts {
+        tally.add(*meaning);
+        tally.deliveries.insert((*delivery).to_owned());
+    }
+    match status {
+        _ if !verdicts.is_empty() => {}
+        200..300 => tally.add(Meaning::Answered),
+        401 => tally.add(Meaning::Rejected),
+        status if status == source.provider.refusal_status() => tally.add(Meaning::Rejected),
+        404 => tally.failed("HTTP 404: the server has no such source, or it is disabled".into()),
+        status => tally.failed(format!("HTTP {status}")),
+    }
+}
+
+async fn send(client: &Client, url: &Url, signed: &Signed) -> Sent {
+    let mut request = client.post(url.clone()).timeout(TIMEOUT).body(signed.body.clone());
+    for (name, value) in &signed.headers {
+        request = request.header(name, value);
+    }
+    let answer = match request.send().await {
+        Ok(answer) => answer,
+        Err(error) => return Sent::Unanswered(error),
+    };
+    let status = answer.status().as_u16();
+    match answer.bytes().await {
+        Ok(body) => Sent::Answered(status, serde_json::from_slice(&body).unwrap_or_default()),
+        Err(error) => Sent::Unanswered(error),
+    }
+}
+
+/// A random id in the usual form, a UUID of version 4.
+fn random_key() -> String {
+    let mut bytes: [u8; 16] = rand::random();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = hex::encode(bytes);
+    let (a, b, c, d, e) = (&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    format!("{a}-{b}-{c}-{d}-{e}")
+}
+
+fn contents(path: &Path) -> Result<Vec<u8>, Failure> {
+    let read = match path == Path::new("-") {
+        true => {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+        }
+        false => std::fs::read(path),
+    };
+    read.map_err(|error| Failure::Usage(format!("{} cannot be read: {error}", path.display())))
+}
