@@ -3,30 +3,31 @@
 //! Order of stopping: no new requests, answer those under way; no new claims, finish the jobs
 //! under way or break them off at the deadline; then the store.
 
+mod greet;
+mod parts;
+
 use crate::admin::{self, Admin, Liveness};
 use crate::clock::Clock;
 use crate::config::{Config, kept_secret};
-use crate::deliver::{Destinations, Handler};
+use crate::deliver::{DestinationUnusable, Handler};
 use crate::http::{self, Limits, Running};
-use crate::keep::Keeper;
-use crate::process::Processor;
-use crate::queue::{self, Claimer};
-use crate::receive::{Entry, Intake};
 use crate::refusals;
 use crate::retain;
-use crate::source::Route;
-use crate::store::{Settings, Store};
-use crate::sweep::Sweeper;
-use crate::telemetry::Metrics;
-use anyhow::Context;
+use crate::store::{Settings, Store, StoreError};
+use crate::telemetry::{Metrics, MetricsError};
 use providers::Secret;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+
+use greet::greet;
+use parts::{Parts, intake};
 
 /// What a process does of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -57,9 +58,33 @@ pub struct App {
     work_timeout: Duration,
 }
 
-/// Bytes of bodies above 64 KiB that deliveries may hold at once. A body larger than this could
-/// never be delivered, so it is no smaller than the largest body of any source.
-const LARGE_BODIES_BYTES: usize = 64 << 20;
+/// Why a process does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database cannot be opened or brought up to date.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An address is taken, or not ours.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// The generated admin token cannot be kept.
+    #[error("the admin token in {}: {error}", path.display())]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: io::Error,
+    },
+    /// A destination cannot be used as configured.
+    #[error(transparent)]
+    Destination(#[from] DestinationUnusable),
+    /// Two metrics have one name: a fault of the program.
+    #[error("metrics: {0}")]
+    Metrics(#[from] MetricsError),
+    /// Threads or signals are refused by the system.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
 
 impl App {
     /// Starts everything that a role does. `handlers` are the destinations of type `handler`.
@@ -67,10 +92,10 @@ impl App {
         config: &Config,
         role: Role,
         handlers: BTreeMap<String, Arc<dyn Handler>>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, StartError> {
         let clock = Clock::default();
         let metrics = Arc::new(Metrics::new()?);
-        let store = Store::open(&settings(config), clock.clone()).await.context("store")?;
+        let store = Store::open(&settings(config), clock.clone()).await?;
         let mut loops = JoinSet::new();
         let (stop_claims, stopping) = watch::channel(false);
         let (break_off, deadline) = watch::channel(false);
@@ -142,7 +167,7 @@ impl App {
 }
 
 /// Runs until a signal or the end of a listener, then stops in order.
-pub async fn serve(config: Config, role: Role) -> anyhow::Result<()> {
+pub async fn serve(config: Config, role: Role) -> Result<(), StartError> {
     let app = App::start(&config, role, BTreeMap::new()).await?;
     greet(&config, &app);
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
@@ -153,88 +178,6 @@ pub async fn serve(config: Config, role: Role) -> anyhow::Result<()> {
     app.stop().await;
     tracing::info!("stopped");
     Ok(())
-}
-
-/// What every part of the worker side needs.
-struct Parts<'a> {
-    config: &'a Config,
-    store: &'a Store,
-    clock: &'a Clock,
-    metrics: &'a Arc<Metrics>,
-}
-
-impl Parts<'_> {
-    fn work(
-        &self,
-        handlers: BTreeMap<String, Arc<dyn Handler>>,
-        alive_us: Arc<AtomicI64>,
-        stop: watch::Receiver<bool>,
-        deadline: watch::Receiver<bool>,
-        loops: &mut JoinSet<()>,
-    ) -> anyhow::Result<JoinHandle<()>> {
-        let config = self.config;
-        let worker: Arc<str> = worker_name().into();
-        let routes: HashMap<Arc<str>, Arc<Route>> =
-            config.routes.iter().map(|route| (route.name.clone(), route.clone())).collect();
-        let keeper = Arc::new(Keeper::new(config.workers.lease));
-        loops.spawn(keeper.clone().run(self.store.clone()));
-        let sweeper = Sweeper {
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-            routes: routes.clone(),
-            worker: worker.clone(),
-            metrics: self.metrics.clone(),
-        };
-        loops.spawn(sweeper.run((config.workers.lease / 4).max(Duration::from_millis(250))));
-        let largest = config.sources.values().map(|source| source.body_bytes_max).max();
-        let memory = LARGE_BODIES_BYTES.max(largest.unwrap_or_default());
-        let processor = Processor {
-            store: self.store.clone(),
-            destinations: Destinations::new(&config.destinations, handlers)?,
-            routes,
-            keeper,
-            metrics: self.metrics.clone(),
-            clock: self.clock.clone(),
-            worker: worker.clone(),
-            memory: Arc::new(Semaphore::new(memory)),
-            deadline,
-        };
-        let claimer = Claimer {
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-            routes: config.routes.iter().map(|route| route.name.clone()).collect(),
-            worker,
-            concurrency: config.workers.concurrency,
-            lease: config.workers.lease,
-            poll: config.workers.poll,
-            stop,
-            alive_us,
-        };
-        Ok(tokio::spawn(queue::work(claimer, Arc::new(processor))))
-    }
-}
-
-fn intake(
-    config: &Config,
-    store: &Store,
-    clock: &Clock,
-    metrics: &Arc<Metrics>,
-    refusals: Arc<refusals::Ledger>,
-) -> Intake {
-    let entry = |source: &Arc<crate::source::Source>| {
-        let of_source = config.routes.iter().filter(|route| route.source == source.name);
-        let routes = of_source.cloned().collect();
-        (source.name.to_string(), Entry { source: source.clone(), routes, rate: AtomicI64::new(0) })
-    };
-    Intake {
-        sources: config.sources.values().map(entry).collect(),
-        store: store.clone(),
-        clock: clock.clone(),
-        metrics: metrics.clone(),
-        refusals,
-        memory: Semaphore::new(config.server.body_memory.0),
-        body_timeout: config.server.body_timeout,
-    }
 }
 
 /// How the configured store is opened.
@@ -258,57 +201,16 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
+fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).map_err(|error| StartError::Listen(address, error))
 }
 
 /// The configured token, or the generated one in the data directory.
-fn admin_token(config: &Config) -> anyhow::Result<Secret> {
+fn admin_token(config: &Config) -> Result<Secret, StartError> {
     if let Some(token) = config.admin.token() {
         return Ok(token.clone());
     }
     let path = config.store.token_path();
-    let (token, _) = kept_secret(&path).with_context(|| format!("{}", path.display()))?;
+    let (token, _) = kept_secret(&path).map_err(|error| StartError::Token { path, error })?;
     Ok(token)
-}
-
-/// Names the process in leases and attempts: host, process, and a random part, because numbers
-/// of processes come again.
-fn worker_name() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = host.trim();
-    let host = if host.is_empty() { "host" } else { host };
-    format!("{host}-{}-{:08x}", std::process::id(), rand::random::<u32>())
-}
-
-/// Says on standard output where everything is.
-fn greet(config: &Config, app: &App) {
-    let mut lines = Vec::new();
-    if let Some(address) = app.public {
-        let base = match &config.server.public_url {
-            Some(url) => url.0.trim_end_matches('/').to_owned(),
-            None => format!("http://{address}"),
-        };
-        for source in config.sources.values() {
-            lines.push(format!(
-                "receiving {base}/hooks/{} ({})",
-                source.name,
-                source.provider.name()
-            ));
-        }
-    }
-    lines.extend(config.notes.iter().map(|note| format!("note: {note}")));
-    lines.push(format!("admin API http://{}", app.admin));
-    if config.admin.token().is_none() {
-        lines.push(format!("admin token in {}", config.store.token_path().display()));
-    }
-    if let Some((name, _)) = config.sources.first_key_value().filter(|_| app.public.is_some()) {
-        let event = if &**name == "stripe" { "invoice.paid" } else { "push" };
-        let program = std::env::args().next().unwrap_or_else(|| "posthouse".into());
-        lines.push(format!("try in a second terminal: {program} trigger {name} {event}"));
-    }
-    lines.push(format!("ready, store: {}", app.store.engine()));
-    use std::io::Write;
-    // Nobody may be listening; that is no reason not to serve.
-    let _ = std::io::stdout().write_all((lines.join("\n") + "\n").as_bytes());
 }

@@ -50,9 +50,9 @@ impl Keeper {
         held.get(&(lease.job, lease.token)).is_some_and(|held| Instant::now() < held.until)
     }
 
-    /// Leases held.
-    pub fn count(&self) -> usize {
-        self.held().len()
+    /// Whether somebody in this process is at work under the lease.
+    pub fn holds(&self, lease: &Lease) -> bool {
+        self.held().contains_key(&(lease.job, lease.token))
     }
 
     /// Prolongs leases three times in the life of one, until the task is dropped.

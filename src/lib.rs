@@ -1,4 +1,5 @@
-//! Posthouse
+#![doc = include_str!("README.md")]
+
 pub mod admin;
 pub mod app;
 pub mod cli;

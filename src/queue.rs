@@ -190,8 +190,11 @@ pub async fn work(claimer: Claimer, processor: Arc<Processor>) {
     let service = tower::service_fn(move |task: Task<Work>| {
         let processor = processor.clone();
         async move {
-            // A task of its own: jobs then run on all threads, and a panic ends only itself.
-            tokio::spawn(async move { processor.run(task.args).await }).await
+            // A task of its own: jobs then run on all threads. An error would stop the worker.
+            if let Err(error) = tokio::spawn(async move { processor.run(task.args).await }).await {
+                tracing::error!(%error, "processing broke off; a sweep will take the job over");
+            }
+            Ok::<(), Infallible>(())
         }
     });
     let worker = WorkerBuilder::new(name).backend(Leases(receiver)).build(service);

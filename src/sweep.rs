@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::decide::decide;
 use crate::job::{Attempt, Class, Effect, Outcome};
+use crate::keep::Keeper;
 use crate::process::report;
 use crate::source::Route;
 use crate::store::{Settled, Settlement, Store, StoreError};
@@ -33,6 +34,8 @@ pub struct Sweeper {
     pub worker: Arc<str>,
     /// Counts.
     pub metrics: Arc<Metrics>,
+    /// The leases of this process: they are alive even when they could not be prolonged.
+    pub keeper: Arc<Keeper>,
 }
 
 impl Sweeper {
@@ -60,6 +63,9 @@ impl Sweeper {
         let mut taken = 0;
         for found in expired {
             let lease = found.lease;
+            if self.keeper.holds(&lease) {
+                continue;
+            }
             let text = format!("the lease ended; worker {} is presumed dead", found.worker);
             let outcome = Outcome::new(Class::Unknown, text);
             let effect = match self.routes.get(&lease.route) {

@@ -14,6 +14,8 @@ use tracing_subscriber::EnvFilter;
 const SECONDS: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
+pub use prometheus::Error as MetricsError;
+
 /// What is counted. The names start with `posthouse_`.
 pub struct Metrics {
     registry: Registry,
@@ -53,22 +55,22 @@ pub struct Metrics {
 
 impl Metrics {
     /// A registry of its own, so that several apps in one process do not share counts.
-    pub fn new() -> Result<Self, prometheus::Error> {
+    pub fn new() -> Result<Self, MetricsError> {
         let registry = Registry::new();
         let vec = |name: &str, help: &str, labels: &[&str]| {
             let counter = IntCounterVec::new(Opts::new(name, help), labels)?;
             registry.register(Box::new(counter.clone()))?;
-            Ok::<_, prometheus::Error>(counter)
+            Ok::<_, MetricsError>(counter)
         };
         let gauge = |name: &str, help: &str| {
             let gauge = IntGauge::new(name, help)?;
             registry.register(Box::new(gauge.clone()))?;
-            Ok::<_, prometheus::Error>(gauge)
+            Ok::<_, MetricsError>(gauge)
         };
         let counter = |name: &str, help: &str| {
             let counter = IntCounter::new(name, help)?;
             registry.register(Box::new(counter.clone()))?;
-            Ok::<_, prometheus::Error>(counter)
+            Ok::<_, MetricsError>(counter)
         };
         let jobs = IntGaugeVec::new(
             Opts::new("posthouse_jobs", "Jobs by state: open and dead."),
@@ -107,7 +109,7 @@ impl Metrics {
     }
 
     /// The text that Prometheus reads.
-    pub fn text(&self) -> Result<String, prometheus::Error> {
+    pub fn text(&self) -> Result<String, MetricsError> {
         TextEncoder::new().encode_to_string(&self.registry.gather())
     }
 }

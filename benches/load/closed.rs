@@ -65,7 +65,8 @@ pub fn run<T>(
     let after = sample()?;
     let mut tally = Tally::default();
     for thread in threads {
-        let counted = thread.join().map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
+        let counted =
+            thread.join().map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
         tally.add(counted.context("driving the load")?);
     }
     Ok((tally, before, after))

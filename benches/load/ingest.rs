@@ -121,12 +121,7 @@ pub fn measure(options: &Options, cluster: &Cluster) -> anyhow::Result<Figures> 
 }
 
 /// Measures one row of one case once.
-pub fn one(
-    options: &Options,
-    cluster: &Cluster,
-    case: Case,
-    row: Row,
-) -> anyhow::Result<Measured> {
+pub fn one(options: &Options, cluster: &Cluster, case: Case, row: Row) -> anyhow::Result<Measured> {
     let database = (row == Row::Postgres).then(|| cluster.database());
     let url = database.as_ref().map(|database| database.url.as_str());
     let mut server = match row {
@@ -147,8 +142,7 @@ pub fn one(
         let of_store_us = if row == Row::Postgres { cluster.cpu_us()? } else { 0 };
         Ok(server.cpu_us()? + of_store_us)
     };
-    let (tally, before_us, after_us) =
-        closed::run(&load, options.warm_up, options.length, cpu_us)?;
+    let (tally, before_us, after_us) = closed::run(&load, options.warm_up, options.length, cpu_us)?;
     let memory = Some(server.memory()?);
     if row != Row::Ceiling {
         let stored = cluster.number(&server.database(), "SELECT count(*) FROM deliveries");

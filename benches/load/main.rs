@@ -122,7 +122,8 @@ fn drains(options: &Options, cluster: &Cluster, targets: &mut Targets) -> anyhow
         for (concurrency, is_beside_long) in DRAINS {
             let waiting = if is_beside_long { options.waiting } else { 0 };
             let drained = drain::measure(options, cluster, row, concurrency, waiting)?;
-            let mut what = format!("{} drain of {}, {concurrency} at once", row.name(), options.jobs);
+            let mut what =
+                format!("{} drain of {}, {concurrency} at once", row.name(), options.jobs);
             if is_beside_long {
                 what += &format!(", beside {waiting}");
             }

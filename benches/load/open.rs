@@ -50,7 +50,8 @@ pub fn run(load: &Load, schedule: Schedule) -> anyhow::Result<Tally> {
         .collect();
     let mut tally = Tally::default();
     for thread in threads {
-        let counted = thread.join().map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
+        let counted =
+            thread.join().map_err(|_| anyhow::anyhow!("a thread of the load panicked"))?;
         tally.add(counted.context("driving the load")?);
     }
     Ok(tally)

@@ -48,13 +48,13 @@ impl Targets {
 
     /// A figure without a target.
     pub fn note(&mut self, what: &str, measured: f64) {
-        let _ = writeln!(self.0, "{what:<64}{:>10}", short(measured));
+        let _ = writeln!(self.0, "{what:<72}{:>10}", short(measured));
     }
 
     fn line(&mut self, what: &str, measured: f64, sign: &str, bound: f64, is_met: bool) {
         let (measured, bound) = (short(measured), short(bound));
         let verdict = if is_met { "met" } else { "MISSED" };
-        let _ = writeln!(self.0, "{what:<64}{measured:>10}   {sign} {bound:<8}{verdict}");
+        let _ = writeln!(self.0, "{what:<72}{measured:>10}   {sign} {bound:<8}{verdict}");
     }
 
     /// The targets that follow from the rates.
@@ -77,17 +77,18 @@ impl Targets {
 
     /// Prints what there is.
     pub fn print(&self) {
-        println!("\n{:<64}{:>10}   {:<11}", "figure", "measured", "target");
+        println!("\n{:<72}{:>10}   {:<11}", "figure", "measured", "target");
         print!("{}", self.0);
     }
 }
 
+/// What stands over the columns made by `cells`.
+const HEAD: &str = "                                       req/s          of ceiling          to \
+    pgbench   p50 ms   p99 ms   max ms  CPU us  errors";
+
 /// Prints the rates.
 pub fn table(figures: &Figures) {
-    println!(
-        "\n{:<24}{:<11}{:>9} {:>19} {:>19} {:>8} {:>8} {:>8} {:>7} {:>7}",
-        "", "", "req/s", "of ceiling", "to pgbench", "p50 ms", "p99 ms", "max ms", "CPU us", "errors"
-    );
+    println!("\n{HEAD}");
     for case in Case::ALL {
         for row in Row::ALL {
             let rounds = figures.of(case, row);

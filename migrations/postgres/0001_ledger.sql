@@ -106,5 +106,11 @@ CREATE TABLE operations (
     detail TEXT NOT NULL
 );
 
+-- One row that is written to find out whether anything can be.
+CREATE TABLE probes (
+    id BIGINT PRIMARY KEY,
+    at_us BIGINT NOT NULL
+);
+
 -- Bodies are compressed before they get here: TOAST would only try again, at 150 us a row of 10 KB.
 ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL;

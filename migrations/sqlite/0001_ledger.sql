@@ -106,3 +106,9 @@ CREATE TABLE operations (
     subject TEXT NOT NULL,
     detail TEXT NOT NULL
 ) STRICT;
+
+-- One row that is written to find out whether anything can be.
+CREATE TABLE probes (
+    id INTEGER PRIMARY KEY,
+    at_us INTEGER NOT NULL
+) STRICT;

@@ -118,11 +118,19 @@ struct Explained {
     job: JobView,
     /// The job of its lane that has to end first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    behind: Option<JobId>,
+    behind: Option<Ahead>,
     /// Its route takes no jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<PauseView>,
     attempts: Vec<AttemptView>,
+}
+
+/// The head of a lane, as far as those behind it need to know.
+#[derive(Serialize)]
+struct Ahead {
+    job: JobId,
+    state: State,
+    reason: Option<String>,
 }
 
 impl Admin {
@@ -135,7 +143,7 @@ impl Admin {
         let mut all = Vec::with_capacity(jobs.len());
         for job in jobs {
             let behind = match job.state {
-                State::Waiting => self.store.ahead_of(job.id).await?,
+                State::Waiting => self.ahead_of(job.id).await?,
                 _ => None,
             };
             let paused = pauses.iter().find(|pause| pause.route == job.route);
@@ -144,5 +152,10 @@ impl Admin {
             all.push(Explained { behind, paused, attempts: of_job.cloned().collect(), job });
         }
         Ok(all)
+    }
+    async fn ahead_of(&self, job: JobId) -> Result<Option<Ahead>, StoreError> {
+        let Some(ahead) = self.store.ahead_of(job).await? else { return Ok(None) };
+        let ahead = self.store.job(ahead).await?;
+        Ok(ahead.map(|ahead| Ahead { job: ahead.id, state: ahead.state, reason: ahead.reason }))
     }
 }

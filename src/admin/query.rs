@@ -25,7 +25,12 @@ pub(super) fn query<T: DeserializeOwned>(request: &HttpRequest) -> Result<T, Fau
         return Err(Fault::BadRequest(NUL.into()));
     }
     let read = Query::<T>::from_query(text);
-    read.map(Query::into_inner).map_err(|error| Fault::BadRequest(error.to_string()))
+    read.map(Query::into_inner).map_err(|error| {
+        // What serde says, without the name of the type that it came in.
+        let text = error.to_string();
+        let text = text.strip_prefix("Query deserialize error: ").unwrap_or(&text);
+        Fault::BadRequest(format!("the query: {text}"))
+    })
 }
 
 /// A value of the query, if it was given.

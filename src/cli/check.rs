@@ -4,7 +4,7 @@
 use super::failure::Failure;
 use super::settings::load;
 use super::{Format, Global, print};
-use crate::config::{Files, show};
+use crate::config::{Fault, Files, show};
 use serde_json::{Value, json};
 
 pub(super) fn run(global: &Global) -> Result<(), Failure> {
@@ -12,7 +12,7 @@ pub(super) fn run(global: &Global) -> Result<(), Failure> {
         Ok(config) => config,
         Err(faults) => {
             if global.output == Format::Json {
-                let shown = |fault: &crate::config::Fault| json!({ "path": fault.path, "message": fault.message });
+                let shown = |fault: &Fault| json!({ "path": fault.path, "message": fault.message });
                 let faults: Vec<Value> = faults.iter().map(shown).collect();
                 print::json(&json!({ "faults": faults }))?;
             }

@@ -72,8 +72,10 @@ fn about_job(text: &mut String, job: &Value, now_us: Micros, attempts_max: usize
     let none = Vec::new();
     let attempts = job["attempts"].as_array().unwrap_or(&none);
     let count = job["attempt_count"].as_u64().unwrap_or(0);
-    if attempts.is_empty() && count > 0 {
-        line(text, &format!("  {count} attempts, forgotten by retention"));
+    // The one under way is counted, and not told yet.
+    let ended = count.saturating_sub(u64::from(state == "running"));
+    if attempts.is_empty() && ended > 0 {
+        line(text, &format!("  attempts   {ended}, forgotten by retention"));
     }
     let left_out = attempts.len().saturating_sub(attempts_max);
     if left_out > 0 {
@@ -91,20 +93,19 @@ fn why(job: &Value, state: &str, now_us: Micros) -> Vec<String> {
     let id = field(job, "id");
     let mut facts = Vec::new();
     if !job["reason"].is_null() {
-        facts.push(format!("reason     {}", field(job, "reason")));
+        let is_open = matches!(state, "waiting" | "ready" | "running" | "retrying");
+        let name = if is_open { "last fault" } else { "reason    " };
+        facts.push(format!("{name} {}", field(job, "reason")));
     }
     match state {
-        "waiting" => facts.push(match job["behind"].as_str() {
-            Some(ahead) => format!("waits for  job {ahead}, which is before it in its lane"),
-            None => "waits for  its turn in its lane".to_owned(),
-        }),
+        "waiting" => facts.push(format!("waits for  {}", ahead(&job["behind"]))),
         "ready" => facts.push(untaken(job, now_us)),
         "retrying" => facts.push(format!("next try   {}", since(job, "due_at", now_us))),
-        "running" => facts.push(format!(
-            "held by    {}, until {}",
-            field(job, "worker"),
-            since(job, "lease_until", now_us)
-        )),
+        "running" => {
+            let (n, worker) = (field(job, "attempt_count"), field(job, "worker"));
+            let until = since(job, "lease_until", now_us);
+            facts.push(format!("under way  try {n} by {worker}, lease until {until}"));
+        }
         _ => facts.push(format!("settled    {}", since(job, "settled_at", now_us))),
     }
     if job["paused"].is_object() {
@@ -121,6 +122,20 @@ fn why(job: &Value, state: &str, now_us: Micros) -> Vec<String> {
         facts.push(format!("replays    job {old}"));
     }
     facts
+}
+
+/// What a waiting job waits for.
+fn ahead(head: &Value) -> String {
+    let Some(job) = head["job"].as_str() else { return "its turn in its lane".to_owned() };
+    let (state, reason) = (field(head, "state"), field(head, "reason"));
+    match state.as_str() {
+        "dead" => format!(
+            "job {job}, which is DEAD ({reason}) and halts the lane: posthouse jobs retry {job}, \
+             or cancel {job}"
+        ),
+        "retrying" => format!("job {job}, which is before it in its lane and retrying ({reason})"),
+        _ => format!("job {job}, which is before it in its lane and {state}"),
+    }
 }
 
 fn untaken(job: &Value, now_us: Micros) -> String {

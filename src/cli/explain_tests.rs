@@ -67,8 +67,16 @@ job 42-0 on route crm: DEAD
 fn an_open_job_says_what_it_waits_for() {
     let told = |job: Value| job_text(&job);
     let waiting = told(json!({ "id": "43-0", "route": "crm", "state": "waiting",
-        "behind": "42-0" }));
-    assert!(waiting.contains("waits for  job 42-0"), "{waiting}");
+        "behind": { "job": "42-0", "state": "retrying", "reason": "answered 503" } }));
+    let expected =
+        "waits for  job 42-0, which is before it in its lane and retrying (answered 503)";
+    assert!(waiting.contains(expected), "{waiting}");
+    let halted = told(json!({ "id": "43-0", "route": "crm", "state": "waiting",
+        "behind": { "job": "42-0", "state": "dead", "reason": "answered 400" } }));
+    assert!(halted.contains("DEAD (answered 400) and halts the lane: posthouse jobs retry 42-0"));
+    let running = told(json!({ "id": "43-0", "route": "crm", "state": "running", "worker": "w",
+        "attempt_count": 1, "lease_until": "2026-03-01T12:00:30Z", "attempts": [] }));
+    assert!(running.contains("under way  try 1 by w") && !running.contains("forgotten"));
     let retrying = told(json!({ "id": "43-0", "route": "crm", "state": "retrying",
         "due_at": "2026-03-01T12:03:00Z" }));
     assert!(retrying.contains("next try   2026-03-01T12:03:00Z (in 3m 0s)"), "{retrying}");

@@ -41,6 +41,6 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
         let served = runtime.block_on(app::serve(config, self.role));
-        served.map_err(|error| Failure::Failed(format!("{error:#}")))
+        served.map_err(|error| Failure::Failed(error.to_string()))
     }
 }

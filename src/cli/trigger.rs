@@ -75,16 +75,16 @@ impl Trigger {
             Format::Table => print::text(&format!("{}\n", tally.line(refusal)))?,
             Format::Json => print::json(&tally.json())?,
         }
+        match unanswered {
+            Some(error) if tally.count(Meaning::Failed) == self.repeat => {
+                return Err(unreachable(&at, &error));
+            }
+            _ => {}
+        }
         for (reason, count) in &tally.reasons {
             print::remark(&format!("{count} failed: {reason}"));
         }
-        self.judge(
-            &source,
-            &tally,
-            unanswered
-                .filter(|_| tally.count(Meaning::Failed) == self.repeat)
-                .map(|error| unreachable(&at, &error)),
-        )
+        self.judge(&source, &tally)
     }
 
     fn find(&self, config: &Config) -> Result<Arc<Source>, Failure> {
@@ -156,15 +156,7 @@ impl Trigger {
     }
 
     /// Whether what happened is what was wanted.
-    fn judge(
-        &self,
-        source: &Source,
-        tally: &Tally,
-        unreachable: Option<Failure>,
-    ) -> Result<(), Failure> {
-        if let Some(failure) = unreachable {
-            return Err(failure);
-        }
+    fn judge(&self, source: &Source, tally: &Tally) -> Result<(), Failure> {
         let failed = |text: &str| Err(Failure::Failed(text.to_owned()));
         match (self.tamper, tally.any_taken()) {
             (true, _) if tally.all_rejected() => Ok(()),
@@ -178,6 +170,9 @@ impl Trigger {
                 "the server refuses the signature: it has another secret for this source, or its \
                  clock is off",
             ),
+            (false, false) if tally.count(Meaning::Conflict) > 0 => {
+                failed("the key is in use for other content; that delivery stands")
+            }
             (false, false) => failed("no request was accepted"),
         }
     }

@@ -13,7 +13,7 @@ use crate::delivery::Micros;
 use crate::job::{Class, Lease, Outcome};
 use crate::source::HttpDestination;
 use bytes::Bytes;
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONTENT_LENGTH, HeaderMap};
 use reqwest::{Client, ClientBuilder, Response, redirect, retry};
 use std::time::{Duration, Instant};
 use url::Url;

@@ -107,12 +107,12 @@ async fn carry_out<I: Sync, O>(
     carry: &impl Carry<I, O>,
     items: &[I],
 ) -> Vec<Result<O, StoreError>> {
-    match carry_contended(carry, items).await {
+    match while_contended(|| carry.carry(items)).await {
         Ok(outputs) => outputs.into_iter().map(Ok).collect(),
         Err(StoreError::Refused(_)) if items.len() > 1 => {
             let mut results = Vec::with_capacity(items.len());
             for item in items {
-                let alone = carry_contended(carry, std::slice::from_ref(item)).await;
+                let alone = while_contended(|| carry.carry(std::slice::from_ref(item))).await;
                 results.push(alone.and_then(|mut outputs| {
                     outputs.pop().ok_or_else(|| StoreError::Refused("no result".into()))
                 }));
@@ -123,13 +123,13 @@ async fn carry_out<I: Sync, O>(
     }
 }
 
-async fn carry_contended<I, O>(
-    carry: &impl Carry<I, O>,
-    items: &[I],
-) -> Result<Vec<O>, StoreError> {
+/// Does it again at once while other transactions are in its way, a bounded number of times.
+pub(super) async fn while_contended<T, F: Future<Output = Result<T, StoreError>>>(
+    once: impl Fn() -> F,
+) -> Result<T, StoreError> {
     let mut tries = 0;
     loop {
-        match carry.carry(items).await {
+        match once().await {
             Err(StoreError::Contended(_)) if tries < CONTENDED_TRIES => tries += 1,
             result => return result,
         }

@@ -38,26 +38,25 @@ pub(super) async fn batch(
         .iter()
         .filter_map(|arrival| Some((*inserted.get(&key_of(arrival))?, *arrival)))
         .collect();
+    // Deliveries before lanes, as everywhere: so nobody waits in a circle.
+    let is_new = |index: &usize, arrival: &Arrival| {
+        inserted.contains_key(&key_of(arrival))
+            && first.get(&(&*arrival.source, &*arrival.key)) == Some(index)
+    };
+    let repeats = arrivals.iter().enumerate().filter(|(index, arrival)| !is_new(index, arrival));
+    let repeats: Vec<Repeat> = repeats.map(|(index, arrival)| Repeat { index, arrival }).collect();
+    let judged = repeat::judge(&mut tx, &repeats, now_us).await?;
     let states = make_jobs(&mut tx, &new, now_us, &mut batch.routes).await?;
-
-    let mut repeats = Vec::new();
+    let mut repeated = repeat::revive(&mut tx, judged, now_us, &mut batch.routes).await?;
     for (index, arrival) in arrivals.iter().enumerate() {
-        let id = inserted.get(&key_of(arrival)).copied();
-        match id.filter(|_| first.get(&(&*arrival.source, &*arrival.key)) == Some(&index)) {
-            Some(id) => {
-                let state = states.get(&id).copied();
-                batch.recorded.push(Recorded { id, verdict: Verdict::Accepted, state });
-            }
+        let recorded = match repeated.remove(&index) {
+            Some(recorded) => recorded,
             None => {
-                repeats.push(Repeat { index, arrival });
-                // Filled in below; a slot keeps the order of the arrivals.
-                let verdict = Verdict::Duplicate;
-                batch.recorded.push(Recorded { id: DeliveryId(0), verdict, state: None });
+                let id = inserted.get(&key_of(arrival)).copied().unwrap_or(DeliveryId(0));
+                Recorded { id, verdict: Verdict::Accepted, state: states.get(&id).copied() }
             }
-        }
-    }
-    for (index, recorded) in repeat::judge(&mut tx, &repeats, now_us, &mut batch.routes).await? {
-        batch.recorded[index] = recorded;
+        };
+        batch.recorded.push(recorded);
     }
     notify(&mut tx, &batch.routes).await?;
     tx.commit().await?;

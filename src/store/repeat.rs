@@ -25,13 +25,20 @@ struct First {
     fingerprint: Vec<u8>,
 }
 
-/// Judges repeats and counts them on the deliveries that they repeat.
+/// A repeat that has been compared with the first: its place, the first one, and whether they
+/// say the same.
+pub(super) struct Judged {
+    index: usize,
+    first: DeliveryId,
+    same: bool,
+}
+
+/// Compares repeats with what came first and counts them there.
 pub(super) async fn judge(
     tx: &mut Tx,
     repeats: &[Repeat<'_>],
     now_us: Micros,
-    routes: &mut BTreeSet<Arc<str>>,
-) -> Result<Vec<(usize, Recorded)>, StoreError> {
+) -> Result<Vec<Judged>, StoreError> {
     if repeats.is_empty() {
         return Ok(Vec::new());
     }
@@ -52,38 +59,41 @@ pub(super) async fn judge(
         } else {
             count.1 += 1
         }
-        judged.push((repeat.index, first.id, same));
+        judged.push(Judged { index: repeat.index, first: first.id, same });
     }
-    let states = states_of(tx, counts.keys().copied().collect()).await?;
-    let dead: Vec<JobId> = judged
-        .iter()
-        .filter(|(_, _, same)| *same)
-        .flat_map(|(_, id, _)| states.get(id).into_iter().flatten())
+    count(tx, &counts, now_us).await?;
+    Ok(judged)
+}
+
+/// Puts the dead jobs of duplicates back and says what each repeat came to, by its place.
+pub(super) async fn revive(
+    tx: &mut Tx,
+    judged: Vec<Judged>,
+    now_us: Micros,
+    routes: &mut BTreeSet<Arc<str>>,
+) -> Result<HashMap<usize, Recorded>, StoreError> {
+    let firsts: BTreeSet<DeliveryId> = judged.iter().map(|judged| judged.first).collect();
+    let states = states_of(tx, firsts.into_iter().collect()).await?;
+    let duplicates = judged.iter().filter(|judged| judged.same);
+    let dead: BTreeSet<JobId> = duplicates
+        .flat_map(|judged| states.get(&judged.first).into_iter().flatten())
         .filter(|(_, state)| *state == State::Dead)
         .map(|(job, _)| *job)
-        .collect::<BTreeSet<_>>()
-        .into_iter()
         .collect();
+    let dead: Vec<JobId> = dead.into_iter().collect();
     let revived = lanes::reopen(tx, &dead, now_us).await?;
     routes.extend(revived.iter().map(|(_, route)| route.clone()));
     let revived: BTreeSet<DeliveryId> = revived.iter().map(|(job, _)| job.delivery()).collect();
-    count(tx, &counts, now_us).await?;
-    Ok(judged
-        .into_iter()
-        .map(|(index, id, same)| {
-            let verdict = match (same, revived.contains(&id)) {
-                (false, _) => Verdict::Conflict,
-                (true, true) => Verdict::Revived,
-                (true, false) => Verdict::Duplicate,
-            };
-            let before = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
-            let state = match verdict {
-                Verdict::Revived => Some(State::Ready),
-                _ => State::summary(before),
-            };
-            (index, Recorded { id, verdict, state })
-        })
-        .collect())
+    let recorded = judged.into_iter().map(|Judged { index, first: id, same }| {
+        let before = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
+        let (verdict, state) = match (same, revived.contains(&id)) {
+            (false, _) => (Verdict::Conflict, State::summary(before)),
+            (true, true) => (Verdict::Revived, Some(State::Ready)),
+            (true, false) => (Verdict::Duplicate, State::summary(before)),
+        };
+        (index, Recorded { id, verdict, state })
+    });
+    Ok(recorded.collect())
 }
 
 /// The deliveries that came first, by (source, key).

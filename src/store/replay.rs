@@ -1,7 +1,8 @@
 //! What operators do to jobs: replay, retry, cancel, pause. Each is recorded as an operation in
 //! the same transaction.
 
-use super::conn::{StoreError, Tx};
+use super::conn::{Row, StoreError, Tx};
+use super::group::while_contended;
 use super::lanes::{self, Change};
 use super::pause;
 use super::record::notify;
@@ -49,6 +50,10 @@ impl Store {
     /// `None`: the route has a later job of the delivery by now, or one that is not finished. So
     /// two replays of the same list at once run everything once.
     pub async fn replay(&self, replays: &[Replayed]) -> Result<Vec<Option<JobId>>, StoreError> {
+        while_contended(|| self.replay_once(replays)).await
+    }
+
+    async fn replay_once(&self, replays: &[Replayed]) -> Result<Vec<Option<JobId>>, StoreError> {
         let now_us = self.clock.now_us();
         let mut tx = self.pools.begin().await?;
         let mut existing = lock_jobs(&mut tx, replays).await?;
@@ -85,6 +90,10 @@ impl Store {
 
     /// Puts a dead job back, or lets a retrying one run now.
     pub async fn retry(&self, job: JobId) -> Result<Called, StoreError> {
+        while_contended(|| self.retry_once(job)).await
+    }
+
+    async fn retry_once(&self, job: JobId) -> Result<Called, StoreError> {
         let now_us = self.clock.now_us();
         let mut tx = self.pools.begin().await?;
         let Some(found) = find(&mut tx, job).await? else { return Ok(Called::NotFound) };
@@ -110,11 +119,16 @@ impl Store {
 
     /// Calls a job off. Its lane goes on. A worker that is at it cannot settle it any more.
     pub async fn cancel(&self, job: JobId) -> Result<Called, StoreError> {
+        while_contended(|| self.cancel_once(job)).await
+    }
+
+    async fn cancel_once(&self, job: JobId) -> Result<Called, StoreError> {
         let now_us = self.clock.now_us();
         let mut tx = self.pools.begin().await?;
         let Some(before) = find(&mut tx, job).await? else { return Ok(Called::NotFound) };
+        // Lanes before jobs, as everywhere; what is found after that stays so.
         lanes::lock(&mut tx, before.lane).await?;
-        let Some(found) = find(&mut tx, job).await? else { return Ok(Called::NotFound) };
+        let Some(found) = find_locked(&mut tx, job).await? else { return Ok(Called::NotFound) };
         if !found.state.moves().contains(&State::Cancelled) {
             return Ok(Called::NotAllowed(found.state));
         }
@@ -167,12 +181,16 @@ pub(super) struct Found {
 }
 
 async fn find(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
-    let rows = tx
-        .run(
-            "SELECT route, lane, state, attempts FROM jobs WHERE id = $1 {for_update}",
-            vec![Arg::Int(job.0)],
-        )
-        .await?;
+    let text = "SELECT route, lane, state, attempts FROM jobs WHERE id = $1";
+    found(&tx.run(text, vec![Arg::Int(job.0)]).await?)
+}
+
+async fn find_locked(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
+    let text = "SELECT route, lane, state, attempts FROM jobs WHERE id = $1 {for_update}";
+    found(&tx.run(text, vec![Arg::Int(job.0)]).await?)
+}
+
+fn found(rows: &[Row]) -> Result<Option<Found>, StoreError> {
     let Some(row) = rows.first() else { return Ok(None) };
     Ok(Some(Found {
         route: row.text(0)?.into(),

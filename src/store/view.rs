@@ -369,16 +369,15 @@ impl Store {
         Ok(backlog)
     }
 
-    /// Proves that the store can be written to.
+    /// Proves that the store can be written to, by writing: a full disk is found only so.
     pub async fn probe(&self) -> Result<(), StoreError> {
         let mut tx = self.pools.begin().await?;
-        tx.run("UPDATE pauses SET since_us = since_us WHERE route = ''", vec![]).await?;
-        if tx.is_shared() {
-            // An UPDATE of nothing is refused by a standby, which is what is asked here.
-            return tx.commit().await;
-        }
-        // SQLite finds a file that cannot be written only when a page is.
-        tx.run("DELETE FROM rejections WHERE source = ''", vec![]).await?;
+        tx.run(
+            "INSERT INTO probes (id, at_us) VALUES (1, $1)
+             ON CONFLICT (id) DO UPDATE SET at_us = excluded.at_us",
+            vec![Arg::Int(self.clock.now_us())],
+        )
+        .await?;
         tx.commit().await
     }
 }

@@ -66,9 +66,14 @@ both!(a_body_announced_as_too_large_is_refused_before_it_is_sent, |world| async 
 
 both!(probes_are_answered_and_never_recorded, |world| async {
     let server = world.serve(&logged("github")).await;
-    for (method, status) in
-        [("HEAD", 200), ("GET", 200), ("OPTIONS", 405), ("PUT", 405), ("DELETE", 405), ("PATCH", 405)]
-    {
+    for (method, status) in [
+        ("HEAD", 200),
+        ("GET", 200),
+        ("OPTIONS", 405),
+        ("PUT", 405),
+        ("DELETE", 405),
+        ("PATCH", 405),
+    ] {
         let request = Request::new(method, "/hooks/github");
         let answer = server.exchange(&request.header("X-HTTP-Method-Override", "POST")).await;
         assert_eq!((answer.status, answer.text().as_str()), (status, ""), "{method}");
@@ -123,9 +128,15 @@ both!(a_ping_is_an_event_without_a_lane_of_its_own, |world| async {
         r#"{"zen":"Keep it small.","hook_id":901,"#,
         r#""hook":{"type":"Repository","events":["*"]}}"#
     );
-    assert_eq!(server.post("github", github_by(GITHUB, "7d3c0070", "ping", body)).await.status, 200);
+    assert_eq!(
+        server.post("github", github_by(GITHUB, "7d3c0070", "ping", body)).await.status,
+        200
+    );
     let jobs = server.settled().await;
-    assert_eq!((jobs.len(), &jobs[0]["state"], &jobs[0]["kind"]), (1, &"succeeded".into(), &"ping".into()));
+    assert_eq!(
+        (jobs.len(), &jobs[0]["state"], &jobs[0]["kind"]),
+        (1, &"succeeded".into(), &"ping".into())
+    );
     assert_eq!(stub.calls(), 1);
 });
 

@@ -3,8 +3,11 @@
 
 mod harness;
 
+mod config_cases;
 mod http_edge;
+mod limits;
+mod model;
 mod raw_body;
 mod signature;
-mod model;
 mod tidy;
+mod time;

@@ -188,11 +188,7 @@ impl Walk {
                 Effect::Retry { due_us: now_us },
                 State::Retrying,
             ),
-            _ => (
-                Class::Refused,
-                Effect::Die { halt_lane: halt, pause_route: false },
-                State::Dead,
-            ),
+            _ => (Class::Refused, Effect::Die { halt_lane: halt, pause_route: false }, State::Dead),
         };
         let outcome = Outcome::new(class, "model");
         let attempt = Attempt { started_us: now_us, ended_us: now_us, worker: "w".into(), outcome };
@@ -330,24 +326,16 @@ impl Walk {
     }
 
     async fn compare(&self) {
-        let filter =
-            JobFilter { route: self.route.clone(), count: 10_000, ..JobFilter::default() };
+        let filter = JobFilter { route: self.route.clone(), count: 10_000, ..JobFilter::default() };
         let found = self.store.jobs(&filter).await.unwrap().items;
         assert_eq!(found.len(), self.model.jobs.len());
         for job in found {
             let expected = &self.model.jobs[&job.id];
-            let halts = expected
-                .lane
-                .is_some_and(|lane| self.model.lanes[&lane].halted_by == Some(job.id));
+            let halts =
+                expected.lane.is_some_and(|lane| self.model.lanes[&lane].halted_by == Some(job.id));
             assert_eq!(
                 (job.state, job.attempts, job.sequence, job.replays, job.halts_lane),
-                (
-                    expected.state,
-                    expected.attempts,
-                    expected.sequence,
-                    expected.replays,
-                    halts
-                ),
+                (expected.state, expected.attempts, expected.sequence, expected.replays, halts),
                 "job {}",
                 job.id
             );

@@ -48,7 +48,8 @@ both!(characters_of_any_kind_are_neither_decoded_nor_normalised, |world| async {
     let stub = Stub::ok().await;
     let server = world.serve(&straight("github", &stub)).await;
     // The last letter is an e and a combining accent.
-    let body = "{\"head_commit\":{\"message\":\"ship it \u{1F680} \u{1F469}\u{200D}\u{1F4BB} e\u{301}\"}}";
+    let body =
+        "{\"head_commit\":{\"message\":\"ship it \u{1F680} \u{1F469}\u{200D}\u{1F4BB} e\u{301}\"}}";
     arrives(&server, &stub, github("7d3c0004", body)).await;
     // Not UTF-8 at all: no JSON, and yet what was signed.
     arrives(&server, &stub, github("7d3c0104", b"{\"name\":\"caf\xe9\"}")).await;

@@ -142,8 +142,7 @@ both!(two_signature_lines_are_refused_in_either_order, |world| async {
     let after = good.clone().header("X-Hub-Signature-256", &bad);
     let mut before = after.clone();
     before.headers.reverse();
-    let (after, before) =
-        (server.post("github", after).await, server.post("github", before).await);
+    let (after, before) = (server.post("github", after).await, server.post("github", before).await);
     assert_eq!((after.status, before.status), (401, 401));
     assert_eq!(after.body, before.body);
     let twice = good.clone().header("x-hub-signature-256", good.headers[3].1.clone());

@@ -87,7 +87,9 @@ fn code(path: &Path) -> String {
 
 fn is_test(path: &Path) -> bool {
     let name = shown(path);
-    name.ends_with("_tests.rs") || name.contains("/tests") || name.ends_with("sample.rs")
+    name.ends_with("_tests.rs")
+        || name.contains("/tests")
+        || name.ends_with("sample.rs")
         || name.ends_with("stub.rs")
 }
 
@@ -164,7 +166,11 @@ fn files_functions_and_lines_stay_small() {
             {
                 if at - from + 1 > 70 {
                     let long = at - from + 1;
-                    wrong.push(format!("{}:{} is a function of {long} lines", shown(&path), from + 1));
+                    wrong.push(format!(
+                        "{}:{} is a function of {long} lines",
+                        shown(&path),
+                        from + 1
+                    ));
                 }
                 start = None;
             }
@@ -186,11 +192,15 @@ fn every_module_says_what_it_is_for() {
 fn both_engines_have_the_same_migrations() {
     let names = |engine: &str| -> BTreeSet<String> {
         let found = files(&format!("migrations/{engine}"), "sql");
-        found.iter().map(|path| path.file_name().expect("a name").to_string_lossy().into()).collect()
+        found
+            .iter()
+            .map(|path| path.file_name().expect("a name").to_string_lossy().into())
+            .collect()
     };
     assert_eq!(names("sqlite"), names("postgres"), "write the migration for the other engine too");
     let tables = |engine: &str| -> BTreeSet<String> {
-        let all: String = files(&format!("migrations/{engine}"), "sql").iter().map(|p| text(p)).collect();
+        let all: String =
+            files(&format!("migrations/{engine}"), "sql").iter().map(|p| text(p)).collect();
         let named = all.split("CREATE TABLE ").skip(1);
         named.map(|rest| rest.split([' ', '(']).next().unwrap_or_default().to_owned()).collect()
     };

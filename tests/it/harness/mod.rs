@@ -28,5 +28,5 @@ pub use server::Server;
 pub use settings::*;
 pub use stub::{Received, Stub};
 pub use wire::{Request, Response, Wire};
-pub use world::{Engine, World, run};
 pub(crate) use world::both;
+pub use world::{Engine, World, run};

@@ -59,6 +59,22 @@ impl Server {
         self.child.id()
     }
 
+    /// The most memory that it has ever used, in bytes.
+    pub fn memory_peak(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        let status = status.expect("the server is there");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+        peak.and_then(|peak| peak.trim().parse::<usize>().ok()).expect("its peak") << 10
+    }
+
+    /// How many sockets it has open.
+    pub fn open_sockets(&self) -> usize {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.pid()));
+        let links =
+            files.expect("the server is there").flatten().map(|file| file.path().read_link());
+        links.flatten().filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+    }
+
     /// A command-line client of this server.
     pub fn cli<const N: usize>(&self, arguments: [&str; N]) -> Launch {
         let launch = self.launch.clone().args(arguments);
@@ -107,4 +123,3 @@ impl Drop for Server {
         }
     }
 }
-

@@ -165,6 +165,18 @@ impl Wire {
         }
     }
 
+    /// Whether the other side has closed the connection already. What it sent before is kept.
+    pub fn is_closed(&mut self) -> bool {
+        let mut some = [0; 4096];
+        loop {
+            match self.stream.try_read(&mut some) {
+                Ok(0) => return true,
+                Ok(bytes) => self.unread.extend_from_slice(&some[..bytes]),
+                Err(error) => return error.kind() != ErrorKind::WouldBlock,
+            }
+        }
+    }
+
     async fn read_answer(&mut self, method: &str) -> Result<Response> {
         let (line, headers) = loop {
             match split_head(&self.unread) {

@@ -1,8 +1,8 @@
 //! Where a case takes place: a directory and a database of its own.
 
 use super::database::Database;
-use super::postgres::Cluster;
 use super::launch::Launch;
+use super::postgres::Cluster;
 use super::server::Server;
 use std::path::Path;
 use std::sync::Arc;

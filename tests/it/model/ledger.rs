@@ -41,8 +41,7 @@ impl Ledger {
 
     /// A job enters: at once ready, or behind others.
     pub fn enter(&mut self, id: JobId, lane: Option<u8>, rank: i64, replays: Option<JobId>) {
-        let mut job =
-            Job { lane, state: State::Ready, rank, attempts: 0, sequence: None, replays };
+        let mut job = Job { lane, state: State::Ready, rank, attempts: 0, sequence: None, replays };
         if let Some(lane) = lane {
             if self.is_occupied(lane) {
                 job.state = State::Waiting;
