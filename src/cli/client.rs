@@ -3,8 +3,8 @@
 
 use super::Global;
 use super::failure::Failure;
-use super::settings::{load, reached_at};
-use crate::config::{Config, Files};
+use super::settings::{load_for_client, reached_at};
+use crate::config::Config;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
 use serde_json::Value;
 use std::time::Duration;
@@ -150,8 +150,7 @@ pub(super) fn causes(error: &dyn std::error::Error) -> String {
 }
 
 fn configuration(global: &Global) -> Result<Config, Failure> {
-    load(global, Vec::new(), Files::Untouched).map_err(|faults| {
-        let faults = Failure::of_configuration(&faults);
+    load_for_client(global).map_err(|faults| {
         let hint = "to ask a server without its configuration, set POSTHOUSE_ADMIN_URL and \
             POSTHOUSE_ADMIN_TOKEN";
         Failure::Usage(format!("{faults}\n{hint}"))

@@ -2,9 +2,8 @@
 
 use super::client::{base, client, unreachable};
 use super::failure::Failure;
-use super::settings::{block_on, load, reached_at};
+use super::settings::{block_on, load_for_client, reached_at};
 use super::{Format, Global, print};
-use crate::config::Files;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -24,8 +23,7 @@ async fn ask(global: &Global) -> Result<(), Failure> {
     let at = match url.filter(|url| !url.is_empty()) {
         Some(url) => base(&url)?,
         None => {
-            let config = load(global, Vec::new(), Files::Untouched)
-                .map_err(|faults| Failure::of_configuration(&faults))?;
+            let config = load_for_client(global)?;
             base(&format!("http://{}", reached_at(config.admin.listen)))?
         }
     };

@@ -1,6 +1,6 @@
 //! How bodies are kept: as they are, or compressed once, with a mark in the row.
 
-use super::conn::StoreError;
+use super::error::StoreError;
 use bytes::Bytes;
 use std::cell::RefCell;
 

@@ -5,7 +5,8 @@
 //! forgotten claim only means that the job is still ready.
 
 use super::body;
-use super::conn::{Pools, Row, StoreError};
+use super::conn::{Pools, Row};
+use super::error::StoreError;
 use super::sql::{Arg, Column};
 use crate::delivery::{DeliveryId, KeptHeaders, Micros};
 use crate::job::{JobId, LaneId, Lease, Parcel};

@@ -3,7 +3,7 @@
 //! There is no timer: a lone request is a batch of one, at once. Each waiter is answered after
 //! the commit, and one bad item fails alone.
 
-use super::conn::StoreError;
+use super::error::StoreError;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc, oneshot};

@@ -3,18 +3,22 @@
 //! The one place that knows databases. It decides nothing about deliveries: effects are decided
 //! elsewhere and carried out here, each in one transaction.
 
+mod bind;
 mod body;
 mod checkpoint;
 mod claim;
 mod conn;
+mod error;
 mod group;
 mod lanes;
 mod listen;
 mod open;
+mod operate;
 mod orphans;
 mod pause;
 mod record;
 mod rejections;
+mod reopen;
 mod repeat;
 mod replay;
 mod retain;
@@ -24,9 +28,10 @@ mod view;
 mod wake;
 
 pub use claim::{Claim, Expired};
-pub use conn::StoreError;
+pub use error::StoreError;
+pub use operate::Called;
 pub use rejections::Refusals;
-pub use replay::{Called, Replayed};
+pub use replay::Replayed;
 pub use retain::{Ages, Pruned};
 pub use settle::{Settled, Settlement};
 pub use view::{

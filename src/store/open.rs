@@ -1,6 +1,7 @@
 //! Opens a database, with the settings that the promises rest on, and brings it up to date.
 
-use super::conn::{Pools, StoreError};
+use super::conn::Pools;
+use super::error::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};

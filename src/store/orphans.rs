@@ -1,7 +1,7 @@
 //! Lanes that lost their head. No move of a job leaves one; this finds what nobody thought of.
 
 use super::Store;
-use super::conn::StoreError;
+use super::error::StoreError;
 use super::lanes::{self, Standing};
 use super::sql::Arg;
 use crate::job::LaneId;

@@ -1,6 +1,7 @@
 //! Paused routes: their jobs stay where they are, and no worker takes them.
 
-use super::conn::{StoreError, Tx};
+use super::conn::Tx;
+use super::error::StoreError;
 use super::sql::Arg;
 use crate::delivery::Micros;
 

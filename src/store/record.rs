@@ -4,7 +4,8 @@
 //! file never answers anybody: the caller does, after the commit.
 
 use super::body;
-use super::conn::{Pools, StoreError, Tx};
+use super::conn::{Pools, Tx};
+use super::error::StoreError;
 use super::lanes::{self, Change};
 use super::repeat::{self, Repeat};
 use super::sql::{Arg, Column};

@@ -1,6 +1,6 @@
 //! Refused requests, counted by source and reason. A flood of them grows no table.
 
-use super::conn::StoreError;
+use super::error::StoreError;
 use super::sql::{Arg, Column};
 use super::{RejectionView, Store};
 

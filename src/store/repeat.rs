@@ -4,8 +4,9 @@
 //! back into the queue.
 
 use super::body;
-use super::conn::{StoreError, Tx};
-use super::lanes;
+use super::conn::Tx;
+use super::error::StoreError;
+use super::reopen;
 use super::sql::{Arg, Column};
 use crate::delivery::{Arrival, DeliveryId, KeptHeaders, Micros, Recorded, Verdict};
 use crate::job::{JobId, State};
@@ -81,7 +82,7 @@ pub(super) async fn revive(
         .map(|(job, _)| *job)
         .collect();
     let dead: Vec<JobId> = dead.into_iter().collect();
-    let revived = lanes::reopen(tx, &dead, now_us).await?;
+    let revived = reopen::reopen(tx, &dead, now_us).await?;
     routes.extend(revived.iter().map(|(_, route)| route.clone()));
     let revived: BTreeSet<DeliveryId> = revived.iter().map(|(job, _)| job.delivery()).collect();
     let recorded = judged.into_iter().map(|Judged { index, first: id, same }| {

@@ -1,16 +1,15 @@
-//! What operators do to jobs: replay, retry, cancel, pause. Each is recorded as an operation in
-//! the same transaction.
+//! Replays: new jobs of recorded deliveries, linked to what they replay.
 
-use super::conn::{Row, StoreError, Tx};
+use super::conn::Tx;
+use super::error::StoreError;
 use super::group::while_contended;
 use super::lanes::{self, Change};
-use super::pause;
+use super::operate::operation;
 use super::record::notify;
 use super::sql::{Arg, Column};
 use super::{Store, state};
 use crate::delivery::{DeliveryId, Micros};
-use crate::job::{JobId, LaneId, Planned, State};
-use serde::Serialize;
+use crate::job::{JobId, Planned, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -27,18 +26,6 @@ pub struct Replayed {
     pub replays: Option<JobId>,
     /// A fresh random text that tells this run from every other.
     pub nonce: String,
-}
-
-/// What an operator's call on a job came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "result", content = "state")]
-pub enum Called {
-    /// Carried out.
-    Done,
-    /// There is no such job.
-    NotFound,
-    /// Its state does not allow it.
-    NotAllowed(State),
 }
 
 /// Replays take their turn after live jobs.
@@ -87,117 +74,6 @@ impl Store {
         self.wake.now(routes);
         Ok(ids)
     }
-
-    /// Puts a dead job back, or lets a retrying one run now.
-    pub async fn retry(&self, job: JobId) -> Result<Called, StoreError> {
-        while_contended(|| self.retry_once(job)).await
-    }
-
-    async fn retry_once(&self, job: JobId) -> Result<Called, StoreError> {
-        let now_us = self.clock.now_us();
-        let mut tx = self.pools.begin().await?;
-        let Some(found) = find(&mut tx, job).await? else { return Ok(Called::NotFound) };
-        let routes = match found.state {
-            State::Dead => {
-                let reopened = lanes::reopen(&mut tx, &[job], now_us).await?;
-                reopened.into_iter().map(|(_, route)| route).collect()
-            }
-            State::Retrying => {
-                let args = vec![Arg::Int(job.0), Arg::Int(now_us)];
-                tx.run("UPDATE jobs SET due_us = $2 WHERE id = $1 AND state = 'retrying'", args)
-                    .await?;
-                BTreeSet::from([found.route])
-            }
-            other => return Ok(Called::NotAllowed(other)),
-        };
-        operation(&mut tx, "retry", &job.to_string(), found.state.word(), now_us).await?;
-        notify(&mut tx, &routes).await?;
-        tx.commit().await?;
-        self.wake.now(routes);
-        Ok(Called::Done)
-    }
-
-    /// Calls a job off. Its lane goes on. A worker that is at it cannot settle it any more.
-    pub async fn cancel(&self, job: JobId) -> Result<Called, StoreError> {
-        while_contended(|| self.cancel_once(job)).await
-    }
-
-    async fn cancel_once(&self, job: JobId) -> Result<Called, StoreError> {
-        let now_us = self.clock.now_us();
-        let mut tx = self.pools.begin().await?;
-        let Some(before) = find(&mut tx, job).await? else { return Ok(Called::NotFound) };
-        // Lanes before jobs, as everywhere; what is found after that stays so.
-        lanes::lock(&mut tx, before.lane).await?;
-        let Some(found) = find_locked(&mut tx, job).await? else { return Ok(Called::NotFound) };
-        if !found.state.moves().contains(&State::Cancelled) {
-            return Ok(Called::NotAllowed(found.state));
-        }
-        let args = vec![Arg::Int(job.0), Arg::Int(now_us)];
-        tx.run(
-            "UPDATE jobs SET state = 'cancelled', due_us = NULL, lease_until_us = NULL,
-                worker = NULL, settled_us = $2, reason = 'cancelled by an operator'
-             WHERE id = $1",
-            args,
-        )
-        .await?;
-        let routes = lanes::leave(&mut tx, job, &found, now_us).await?;
-        operation(&mut tx, "cancel", &job.to_string(), found.state.word(), now_us).await?;
-        notify(&mut tx, &routes).await?;
-        tx.commit().await?;
-        self.wake.now(routes);
-        Ok(Called::Done)
-    }
-
-    /// Stops a route: its jobs stay where they are.
-    pub async fn pause(&self, route: &str, reason: &str) -> Result<(), StoreError> {
-        let now_us = self.clock.now_us();
-        let mut tx = self.pools.begin().await?;
-        pause::insert(&mut tx, route, reason.to_owned(), now_us).await?;
-        operation(&mut tx, "pause", route, reason, now_us).await?;
-        tx.commit().await
-    }
-
-    /// Lets a route go on. `false` when it was not paused.
-    pub async fn resume(&self, route: Arc<str>) -> Result<bool, StoreError> {
-        let mut tx = self.pools.begin().await?;
-        let was_paused = pause::remove(&mut tx, &route).await?;
-        if was_paused {
-            operation(&mut tx, "resume", &route, "", self.clock.now_us()).await?;
-        }
-        let routes = BTreeSet::from([route]);
-        notify(&mut tx, &routes).await?;
-        tx.commit().await?;
-        self.wake.now(routes);
-        Ok(was_paused)
-    }
-}
-
-/// A job as far as an operator's call needs to know it.
-pub(super) struct Found {
-    pub(super) route: Arc<str>,
-    pub(super) lane: Option<LaneId>,
-    pub(super) state: State,
-    pub(super) attempts: i64,
-}
-
-async fn find(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
-    let text = "SELECT route, lane, state, attempts FROM jobs WHERE id = $1";
-    found(&tx.run(text, vec![Arg::Int(job.0)]).await?)
-}
-
-async fn find_locked(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
-    let text = "SELECT route, lane, state, attempts FROM jobs WHERE id = $1 {for_update}";
-    found(&tx.run(text, vec![Arg::Int(job.0)]).await?)
-}
-
-fn found(rows: &[Row]) -> Result<Option<Found>, StoreError> {
-    let Some(row) = rows.first() else { return Ok(None) };
-    Ok(Some(Found {
-        route: row.text(0)?.into(),
-        lane: row.opt_int(1)?.map(LaneId),
-        state: state(&row.text(2)?)?,
-        attempts: row.int(3)?,
-    }))
 }
 
 type Jobs = Vec<(JobId, Arc<str>, State)>;
@@ -277,24 +153,4 @@ async fn insert(
         }
     }
     Ok(routes)
-}
-
-async fn operation(
-    tx: &mut Tx,
-    action: &str,
-    subject: &str,
-    detail: &str,
-    now_us: Micros,
-) -> Result<(), StoreError> {
-    tx.run(
-        "INSERT INTO operations (at_us, action, subject, detail) VALUES ($1, $2, $3, $4)",
-        vec![
-            Arg::Int(now_us),
-            Arg::Text(action.into()),
-            Arg::Text(subject.into()),
-            Arg::Text(detail.into()),
-        ],
-    )
-    .await?;
-    Ok(())
 }

@@ -4,7 +4,8 @@
 //! and remembers up to where there is nothing left to do. Unfinished work is never touched.
 
 use super::Store;
-use super::conn::{StoreError, Tx};
+use super::conn::Tx;
+use super::error::StoreError;
 use super::sql::{Arg, Column};
 use crate::delivery::{DeliveryId, Micros};
 use serde::Serialize;

@@ -3,7 +3,8 @@
 //! Every write demands the lease's token. A settle that finds another token, or a job that no
 //! longer runs, changes nothing and says so.
 
-use super::conn::{Pools, StoreError, Tx};
+use super::conn::{Pools, Tx};
+use super::error::StoreError;
 use super::lanes::{self, Change};
 use super::record::notify;
 use super::sql::{Arg, Column};

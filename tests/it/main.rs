@@ -4,10 +4,13 @@
 mod harness;
 
 mod config_cases;
+mod dedup;
+mod exposure;
 mod http_edge;
 mod limits;
 mod model;
 mod raw_body;
+mod replay;
 mod signature;
 mod tidy;
 mod time;

@@ -56,6 +56,40 @@ impl Database {
     pub async fn number(&self, query: &str) -> i64 {
         self.connect().await.number(query).await
     }
+
+    /// Everything in it, as text; bytes that are none are in hexadecimal. Nobody else may use it.
+    pub async fn dump(&self) -> String {
+        match self {
+            // Small values stand in the file as they are.
+            Self::Sqlite(path) => {
+                self.run("PRAGMA wal_checkpoint(TRUNCATE)").await;
+                let bytes = std::fs::read(path).expect("the file is there");
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+            Self::Postgres(_) => {
+                let mut connection = self.connect().await;
+                let mut dump = String::new();
+                for table in ["deliveries", "jobs", "attempts", "rejections", "operations"] {
+                    let query =
+                        format!("SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t");
+                    dump += &connection.text(&query).await;
+                }
+                dump
+            }
+        }
+    }
+
+    /// How many bytes it takes.
+    pub async fn size(&self) -> i64 {
+        match self {
+            Self::Sqlite(path) => {
+                let log = format!("{}-wal", path.display());
+                let bytes = |path| std::fs::metadata(path).map_or(0, |file| file.len());
+                (bytes(path.display().to_string()) + bytes(log)).try_into().expect("not that many")
+            }
+            Self::Postgres(_) => self.number("SELECT pg_database_size(current_database())").await,
+        }
+    }
 }
 
 impl Connected {
@@ -81,5 +115,12 @@ impl Connected {
             Self::Postgres(connection) => sqlx::query_scalar(query).fetch_one(connection).await,
         }
         .expect("the query comes to a number")
+    }
+
+    /// The one text that a query of PostgreSQL comes to.
+    async fn text(&mut self, query: &str) -> String {
+        let Self::Postgres(connection) = self else { panic!("this is for PostgreSQL") };
+        let text = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(connection).await;
+        text.expect("the query comes to a text")
     }
 }

@@ -1,0 +1,56 @@
+//! Makes an arrival of an event: what is kept of its request, and the jobs it is for.
+
+use super::{Entry, Head};
+use crate::delivery::{Arrival, KeptHeaders};
+use bytes::Bytes;
+use providers::{Coverage, Event};
+use sha2::{Digest, Sha256};
+
+/// Headers kept with every delivery, besides the provider's own.
+const KEPT: [&str; 3] = ["content-type", "content-encoding", "user-agent"];
+
+/// More header bytes than this are not kept: the provider's own are far smaller.
+const KEPT_BYTES: usize = 16 * 1024;
+
+pub(super) fn arrival(
+    entry: &Entry,
+    event: Event,
+    body: &Bytes,
+    headers: &[u8],
+    coverage: Coverage,
+    received_us: i64,
+) -> Arrival {
+    let jobs = entry.routes.iter().filter(|route| route.matches(&event.kind));
+    let jobs = jobs.map(|route| route.plan(&event)).collect();
+    let body = match event.part.clone() {
+        Some(part) => body.slice(part),
+        None => body.clone(),
+    };
+    Arrival {
+        source: entry.source.name.clone(),
+        fingerprint: Sha256::digest(&body).into(),
+        key: event.key,
+        kind: event.kind,
+        entity: event.entity,
+        position: event.position,
+        volatile: event.volatile.iter().map(|pointer| pointer.to_string()).collect(),
+        coverage,
+        received_us,
+        headers: headers.to_vec(),
+        body,
+        jobs,
+    }
+}
+
+/// The headers that are stored: what describes the body, and the provider's own. Never one that
+/// carries a signature, a cookie or an authorization.
+pub(super) fn kept(head: &Head<'_>, forwarded: &[&str]) -> Vec<u8> {
+    let mut bytes = 0;
+    let lines = head.headers.iter().filter(|(name, value)| {
+        let wanted = KEPT.contains(name) || forwarded.contains(name);
+        bytes += if wanted { name.len() + value.len() + 3 } else { 0 };
+        wanted && bytes <= KEPT_BYTES
+    });
+    KeptHeaders(lines.map(|(name, value)| ((*name).to_owned(), value.to_vec())).collect())
+        .to_bytes()
+}

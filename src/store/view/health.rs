@@ -1,0 +1,103 @@
+//! How much there is to do, what stands still, what was done, and whether the store works.
+
+use super::rows::operation;
+use super::shape::{Backlog, OperationView, PauseView};
+use crate::clock::Time;
+use crate::delivery::DeliveryId;
+use crate::job::JobId;
+use crate::store::error::StoreError;
+use crate::store::sql::Arg;
+use crate::store::{Store, state};
+
+impl Store {
+    /// Routes that are paused.
+    pub async fn pauses(&self) -> Result<Vec<PauseView>, StoreError> {
+        let text = "SELECT route, reason, since_us FROM pauses ORDER BY route";
+        let rows = self.pools.read(text, vec![]).await?;
+        rows.iter()
+            .map(|row| {
+                let since = Time(row.int(2)?);
+                Ok(PauseView { route: row.text(0)?, reason: row.text(1)?, since })
+            })
+            .collect()
+    }
+
+    /// What operators did, the latest first.
+    pub async fn operations(&self, count: i64) -> Result<Vec<OperationView>, StoreError> {
+        let text = "SELECT at_us, action, subject, detail FROM operations
+            ORDER BY id DESC LIMIT $1";
+        let rows = self.pools.read(text, vec![Arg::Int(count)]).await?;
+        rows.iter().map(operation).collect()
+    }
+
+    /// What operators did to the jobs of a delivery, the first one first.
+    pub async fn operations_on(&self, id: DeliveryId) -> Result<Vec<OperationView>, StoreError> {
+        let text = "SELECT at_us, action, subject, detail FROM operations
+            WHERE substr(subject, 1, length($1)) = $1 ORDER BY id";
+        let rows = self.pools.read(text, vec![Arg::Text(format!("{id}-"))]).await?;
+        rows.iter().map(operation).collect()
+    }
+
+    /// The job that a waiting one waits for: the head of its lane, or the dead one that halts it.
+    pub async fn ahead_of(&self, id: JobId) -> Result<Option<JobId>, StoreError> {
+        // Three looks, each by an index of its own.
+        let text = "SELECT h.id FROM jobs j JOIN jobs h ON h.lane = j.lane
+                WHERE j.id = $1 AND j.state = 'waiting' AND h.state = 'running'
+            UNION ALL SELECT l.halted_by FROM jobs j JOIN lanes l ON l.lane = j.lane
+                WHERE j.id = $1 AND j.state = 'waiting' AND l.halted_by IS NOT NULL
+            UNION ALL SELECT h.id FROM jobs j JOIN jobs h ON h.route = j.route
+                AND h.due_us IS NOT NULL AND h.lane = j.lane
+                WHERE j.id = $1 AND j.state = 'waiting'";
+        let rows = self.pools.read(text, vec![Arg::Int(id.0)]).await?;
+        rows.first().map(|row| row.int(0).map(JobId)).transpose()
+    }
+
+    /// The number of the last migration.
+    pub async fn schema_version(&self) -> Result<i64, StoreError> {
+        let rows = self.pools.read("SELECT max(version) FROM _sqlx_migrations", vec![]).await?;
+        rows.first().map_or(Ok(0), |row| row.int(0))
+    }
+
+    /// Counts what is to be done. Only open and dead jobs are counted: their indexes are small.
+    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
+        let rows = self
+            .pools
+            .read(
+                "SELECT state, count(*) FROM jobs WHERE due_us IS NOT NULL GROUP BY state
+                 UNION ALL SELECT 'running', count(*) FROM jobs WHERE lease_until_us IS NOT NULL
+                 UNION ALL SELECT 'waiting', count(*) FROM jobs WHERE state = 'waiting'
+                 UNION ALL SELECT 'dead', count(*) FROM jobs WHERE state = 'dead'",
+                vec![],
+            )
+            .await?;
+        let mut backlog = Backlog::default();
+        for row in &rows {
+            backlog.jobs.push((state(&row.text(0)?)?, row.int(1)?));
+        }
+        let rows = self
+            .pools
+            .read(
+                "SELECT (SELECT min(due_us) FROM jobs WHERE due_us <= $1),
+                    (SELECT count(*) FROM lanes WHERE halted_by IS NOT NULL)",
+                vec![Arg::Int(self.clock.now_us())],
+            )
+            .await?;
+        if let Some(row) = rows.first() {
+            backlog.oldest_due_us = row.opt_int(0)?;
+            backlog.halted_lanes = row.int(1)?;
+        }
+        Ok(backlog)
+    }
+
+    /// Proves that the store can be written to, by writing: a full disk is found only so.
+    pub async fn probe(&self) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin().await?;
+        tx.run(
+            "INSERT INTO probes (id, at_us) VALUES (1, $1)
+             ON CONFLICT (id) DO UPDATE SET at_us = excluded.at_us",
+            vec![Arg::Int(self.clock.now_us())],
+        )
+        .await?;
+        tx.commit().await
+    }
+}

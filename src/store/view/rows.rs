@@ -1,0 +1,89 @@
+//! Rows of the ledger as shapes.
+
+use super::shape::{AttemptView, DeliveryView, JobView, OperationView};
+use crate::clock::Time;
+use crate::delivery::{DeliveryId, KeptHeaders};
+use crate::job::{JobId, State};
+use crate::store::conn::Row;
+use crate::store::error::StoreError;
+use crate::store::state;
+
+/// The states in the order of `State::summary`; the statement above counts them the same way.
+const BY_URGENCY: [State; 9] = [
+    State::Running,
+    State::Retrying,
+    State::Ready,
+    State::Waiting,
+    State::Uncertain,
+    State::Dead,
+    State::Cancelled,
+    State::Superseded,
+    State::Succeeded,
+];
+
+pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
+    let headers = KeptHeaders::from_bytes(&row.blob(15)?).0.into_iter();
+    let urgency = row.opt_small(16)?.and_then(|at| usize::try_from(at).ok());
+    Ok(DeliveryView {
+        id: DeliveryId(row.int(0)?),
+        source: row.text(1)?,
+        key: row.text(2)?,
+        kind: row.text(3)?,
+        entity: row.opt_text(4)?,
+        state: urgency.and_then(|at| BY_URGENCY.get(at)).copied(),
+        received_at: Time(row.int(5)?),
+        occurred_at: row.opt_int(6)?.map(Time),
+        position: row.opt_int(7)?,
+        coverage: row.text(8)?,
+        fingerprint: hex::encode(row.blob(9)?),
+        repeats: row.int(10)?,
+        conflicts: row.int(11)?,
+        repeated_at: row.opt_int(12)?.map(Time),
+        body_bytes: row.int(13)?,
+        body_kept: row.text(14)? != "forgotten",
+        headers: headers.map(|(name, value)| (name, value.escape_ascii().to_string())).collect(),
+    })
+}
+
+pub(super) fn job(row: &Row) -> Result<JobView, StoreError> {
+    let id = JobId(row.int(0)?);
+    Ok(JobView {
+        id,
+        delivery: id.delivery(),
+        source: row.text(1)?,
+        key: row.text(2)?,
+        kind: row.text(3)?,
+        route: row.text(4)?,
+        entity: row.opt_text(5)?,
+        state: state(&row.text(6)?)?,
+        attempts: row.int(7)?,
+        sequence: row.opt_int(8)?,
+        due_at: row.opt_int(9)?.map(Time),
+        lease_until: row.opt_int(10)?.map(Time),
+        worker: row.opt_text(11)?,
+        created_at: Time(row.int(12)?),
+        settled_at: row.opt_int(13)?.map(Time),
+        reason: row.opt_text(14)?,
+        replays: row.opt_int(15)?.map(JobId),
+        halts_lane: row.flag(16)?,
+    })
+}
+
+pub(super) fn operation(row: &Row) -> Result<OperationView, StoreError> {
+    let (action, subject, detail) = (row.text(1)?, row.text(2)?, row.text(3)?);
+    Ok(OperationView { at: Time(row.int(0)?), action, subject, detail })
+}
+
+pub(super) fn attempt(row: &Row) -> Result<AttemptView, StoreError> {
+    Ok(AttemptView {
+        job: JobId(row.int(0)?),
+        attempt: row.int(1)?,
+        outcome: row.text(2)?,
+        status: row.opt_int(3)?,
+        started_at: Time(row.int(4)?),
+        ended_at: Time(row.int(5)?),
+        worker: row.text(6)?,
+        detail: row.text(7)?,
+        answer: String::from_utf8_lossy(&row.blob(8)?).into_owned(),
+    })
+}
