@@ -31,7 +31,7 @@ pub fn config() -> anyhow::Result<Config> {
 
 /// Starts Posthouse with the handler.
 pub async fn start(config: &Config, role: Role, handler: Arc<dyn Handler>) -> anyhow::Result<App> {
-    App::start(config, role, BTreeMap::from([("bench".to_owned(), handler)])).await
+    Ok(App::start(config, role, BTreeMap::from([("bench".to_owned(), handler)])).await?)
 }
 
 /// Runs a role to its end, and says what goes wrong in it.

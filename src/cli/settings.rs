@@ -29,6 +29,13 @@ pub(super) fn load(
 /// What a client of the server needs of the configuration: where it listens and its token.
 const FOR_CLIENTS: [&str; 4] = ["server.listen", "admin.listen", "admin.token", "store.data_dir"];
 
+/// What stands in for the sections that a client does not need; a configuration must have them.
+const STAND_IN: &str = r#"
+    sources.none = { provider = "github", unsigned = true, disabled = true }
+    destinations.none = { type = "log" }
+    routes = [{ source = "none", destination = "none" }]
+"#;
+
 /// The configuration for a client of the running server.
 ///
 /// An operator's shell often lacks the secrets that the server was started with. Then only what
@@ -68,7 +75,7 @@ fn reduced(
     let mut overrides: Vec<_> = FOR_CLIENTS.iter().filter_map(given).collect();
     let flags = flags.iter().filter(|(key, _)| FOR_CLIENTS.contains(&key.as_str()));
     overrides.extend(flags.cloned());
-    Config::from_text(Some(""), overrides, rest, Files::Untouched)
+    Config::from_text(Some(STAND_IN), overrides, rest, Files::Untouched)
 }
 
 /// Where a listener is reached from the same machine.

@@ -61,7 +61,8 @@ pub(super) fn shown(item: &Value, field: &str) -> String {
         Value::String(text) => text.clone(),
         Value::Array(list) if list.is_empty() => "-".to_owned(),
         Value::Array(list) => {
-            list.iter().map(|value| shown(value, "")).collect::<Vec<_>>().join(", ")
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            list.iter().map(text).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }

@@ -17,9 +17,11 @@ const COMPRESS_FROM_BYTES: usize = 2048;
 /// took 150 us for the same.
 const LEVEL: i32 = 1;
 
+type Compressor = zstd::bulk::Compressor<'static>;
+
 thread_local! {
     // A context is some hundred KiB; making one for every body would cost more than its work.
-    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+    static COMPRESSOR: RefCell<Option<Compressor>> = const { RefCell::new(None) };
 }
 
 /// Packs a body for the store.
@@ -30,7 +32,7 @@ pub(super) fn pack(body: &Bytes) -> Stored {
     }
     COMPRESSOR.with_borrow_mut(|slot| {
         if slot.is_none() {
-            *slot = zstd::bulk::Compressor::new(LEVEL).ok();
+            *slot = Compressor::new(LEVEL).ok();
         }
         match slot.as_mut().map(|compressor| compressor.compress(body)) {
             Some(Ok(bytes)) if bytes.len() < body.len() => Stored { encoding: "zstd", bytes },

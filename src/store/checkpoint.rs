@@ -40,7 +40,7 @@ pub(super) async fn run(writer: SqlitePool, database: Arc<Path>) {
             Ok(pages) => moved_pages = pages,
             Err(error) => {
                 mover = None;
-                tracing::warn!(%error, "a checkpoint of the SQLite log failed; it will be tried again");
+                tracing::warn!(%error, "could not checkpoint the SQLite log; trying again");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }

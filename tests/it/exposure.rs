@@ -83,8 +83,10 @@ both!(what_a_sender_wrote_is_text_and_nothing_else, |world| async {
         }
     }
     // On a terminal, in a log and in a metric it must not write lines or colours of its own.
-    let event = r#"{"id":"evt_\u001b]0;x\u0007","type":"a\u001b[2J\nFAKE line\r\u009b31m\u202e"}"#;
+    let event = r#"{"id":"evt_1","type":"a\u001b[2J\nFAKE line\r\u009b31m\u202e"}"#;
     assert_eq!(server.post("stripe", stripe(event)).await.status, 200);
+    let event = event.replace("evt_1", "evt_\\u001b]0;x\\u0007");
+    assert_eq!(server.post("stripe", stripe(event)).await.status, 400, "no key has such letters");
     let jobs = server.settled().await;
     let show = ["jobs", "show", jobs[0]["id"].as_str().unwrap()];
     let list = server.cli(["deliveries", "list"]).run().await.output;

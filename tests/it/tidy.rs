@@ -29,7 +29,8 @@ const KNOWN_BY: &[(&str, &[&str])] = &[
     ("actix_web", &["http", "receive", "admin"]),
     ("apalis", &["queue"]),
     ("apalis_core", &["queue"]),
-    ("reqwest", &["deliver", "cli"]),
+    // `config` checks names of headers by the rule of the client that will send them.
+    ("reqwest", &["deliver", "cli", "config"]),
     ("clap", &["cli", "app"]),
     ("prometheus", &["telemetry"]),
 ];

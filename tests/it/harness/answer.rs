@@ -85,12 +85,16 @@ impl Gate {
 }
 
 impl Answer {
-    /// Does what it says, and whether the connection stays open.
-    pub(super) async fn carry_out(&self, stream: &mut TcpStream) -> bool {
+    /// Waits as long as it says.
+    pub(super) async fn wait(&self) {
         if let Some(gate) = &self.gate {
             let _ = gate.0.subscribe().wait_for(|open| *open).await;
         }
         tokio::time::sleep(self.delay).await;
+    }
+
+    /// Does what it says, and whether the connection stays open.
+    pub(super) async fn carry_out(&self, stream: &mut TcpStream) -> bool {
         match self.end {
             End::Answer => stream.write_all(&self.bytes()).await.is_ok(),
             End::Close => false,

@@ -108,9 +108,10 @@ impl Stub {
         let mut unread = Vec::new();
         while let Some(received) = read(&mut stream, &mut unread).await {
             let (index, answer) = self.begin(received);
-            let answered = answer.carry_out(&mut stream).await;
+            answer.wait().await;
+            // Before the answer is out: the next request may come at once.
             self.end(index);
-            if !answered {
+            if !answer.carry_out(&mut stream).await {
                 return;
             }
         }
