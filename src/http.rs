@@ -2,18 +2,24 @@
 //!
 //! It serves `/hooks/{source}` and nothing else; the admin API has a listener of its own.
 
+mod running;
+
+pub use running::Running;
+
 use crate::delivery::Recorded;
 use crate::receive::{Answer, Head, Intake};
-use actix_web::dev::{Server, ServerHandle};
-use actix_web::http::header::{ALLOW, RETRY_AFTER};
+use actix_http::{ConnectionType, HttpService, Request, Response};
+use actix_service::{fn_service, map_config};
+use actix_web::body::BoxBody;
+use actix_web::dev::AppConfig;
+use actix_web::http::header::{ALLOW, CONTENT_LENGTH, RETRY_AFTER};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Data, Payload};
-use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use actix_web::{App, HttpMessage, HttpRequest, HttpResponse, web};
 use serde_json::json;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinHandle;
 
 /// Limits of the public listener.
 #[derive(Clone, Copy, Debug)]
@@ -31,27 +37,6 @@ pub struct Limits {
 /// How long an idle connection is kept. Providers send in bursts; a connection costs little.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
-/// A listener at work.
-pub struct Running {
-    handle: ServerHandle,
-    task: JoinHandle<std::io::Result<()>>,
-}
-
-impl Running {
-    /// Sets a server to work.
-    pub fn start(server: Server) -> Self {
-        Self { handle: server.handle(), task: tokio::spawn(server) }
-    }
-
-    /// Takes no more requests, and returns when those under way are answered.
-    pub async fn stop(self) {
-        self.handle.stop(true).await;
-        if let Ok(Err(error)) = self.task.await {
-            tracing::error!(%error, "a listener broke off");
-        }
-    }
-}
-
 /// Starts the public listener. Signals are the caller's to handle.
 pub fn serve(
     listener: TcpListener,
@@ -59,20 +44,51 @@ pub fn serve(
     limits: Limits,
 ) -> std::io::Result<Running> {
     let intake = Data::from(intake);
-    let server = HttpServer::new(move || {
-        App::new()
+    let builder = actix_server::Server::build()
+        .workers(limits.threads)
+        .max_concurrent_connections(limits.connections.div_ceil(limits.threads))
+        .shutdown_timeout(limits.shutdown.as_secs())
+        .disable_signals();
+    let stopping = builder.graceful_shutdown_signal();
+    // Built by hand: the usual builder always invites a body that is announced with `Expect`.
+    let builder = builder.listen("public", listener, move || {
+        let (stopping, invited) = (stopping.clone(), intake.clone());
+        let app = App::new()
             .app_data(intake.clone())
             .route("/hooks/{source}", web::to(hook))
-            .route("/hooks/{source}/", web::to(hook))
-    })
-    .workers(limits.threads)
-    .max_connections(limits.connections.div_ceil(limits.threads))
-    .client_request_timeout(limits.header_timeout)
-    .keep_alive(KEEP_ALIVE)
-    .shutdown_timeout(limits.shutdown.as_secs())
-    .disable_signals()
-    .listen(listener)?;
-    Ok(Running::start(server.run()))
+            .route("/hooks/{source}/", web::to(hook));
+        HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .client_request_timeout(limits.header_timeout)
+            .keep_alive(KEEP_ALIVE)
+            .expect(fn_service(move |head: Request| {
+                let answer = invite(&invited, head);
+                async move { answer }
+            }))
+            .finish(map_config(app, |()| AppConfig::default()))
+            .tcp()
+    })?;
+    Ok(Running::start(builder.run()))
+}
+
+/// Invites a body that is announced with `Expect: 100-continue`, or says at once that it will
+/// not be taken.
+fn invite(intake: &Intake, head: Request) -> Result<Request, Response<BoxBody>> {
+    let name = head.path().strip_prefix("/hooks/").unwrap_or_default().trim_end_matches('/');
+    let announced = head.headers().get(CONTENT_LENGTH);
+    let announced = announced.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    let limit = intake.sources.get(name).map(|entry| entry.source.body_bytes_max);
+    match (announced, limit) {
+        (Some(announced), Some(limit)) if announced > limit => {
+            let mut refusal = Response::new(Answer::TooLarge.status());
+            refusal.head_mut().set_connection_type(ConnectionType::Close);
+            Err(refusal.map_into_boxed_body())
+        }
+        _ => Ok(head),
+    }
 }
 
 async fn hook(request: HttpRequest, body: Payload, intake: Data<Intake>) -> HttpResponse {

@@ -14,7 +14,7 @@ use apalis_core::task::task_id::RandomId;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
@@ -152,9 +152,15 @@ impl Backend for Leases {
     fn poll_next(
         &mut self,
         context: &mut Context<'_>,
-        _: &WorkerContext,
+        worker: &WorkerContext,
     ) -> Poll<Option<Result<Task<Work>, Infallible>>> {
-        self.0.poll_recv(context).map(|work| work.map(|work| Ok(TaskBuilder::new(work).build())))
+        let work = ready!(self.0.poll_recv(context));
+        if work.is_none() {
+            // The end of the tasks is not the end of a worker: it would wait to be stopped. An
+            // error says that it has not started, and then there is nothing to stop.
+            let _ = worker.stop();
+        }
+        Poll::Ready(work.map(|work| Ok(TaskBuilder::new(work).build())))
     }
 
     fn poll_close(

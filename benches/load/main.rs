@@ -8,6 +8,7 @@ mod answer;
 mod ceiling;
 mod closed;
 mod cluster;
+mod disk;
 mod drain;
 mod harness;
 mod ingest;
@@ -86,9 +87,10 @@ fn measure(options: &Options) -> anyhow::Result<()> {
         memory(options, &cluster, &figures, &mut targets)?;
     }
     targets.print();
-    let cores = std::thread::available_parallelism()?;
     println!(
-        "\n{cores} cores; {} rounds of {:?} after {:?}; {}",
+        "\n{} cores; {:.0} fdatasync/s of 1 KB; {} rounds of {:?} after {:?}; {}",
+        std::thread::available_parallelism()?,
+        disk::syncs_per_second()?,
         options.rounds,
         options.length,
         options.warm_up,

@@ -74,8 +74,10 @@ fn about_job(text: &mut String, job: &Value, now_us: Micros, attempts_max: usize
     let count = job["attempt_count"].as_u64().unwrap_or(0);
     // The one under way is counted, and not told yet.
     let ended = count.saturating_sub(u64::from(state == "running"));
-    if attempts.is_empty() && ended > 0 {
-        line(text, &format!("  attempts   {ended}, forgotten by retention"));
+    let untold = ended.saturating_sub(attempts.len() as u64);
+    if untold > 0 {
+        let s = if untold == 1 { "" } else { "s" };
+        line(text, &format!("  {untold} attempt{s} without a record: called off, or forgotten"));
     }
     let left_out = attempts.len().saturating_sub(attempts_max);
     if left_out > 0 {

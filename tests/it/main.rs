@@ -3,12 +3,21 @@
 
 mod harness;
 
+mod cli;
 mod config_cases;
+mod crash;
+mod crash_lease;
+mod crash_postgres;
 mod dedup;
 mod exposure;
+mod first_start;
+mod destination;
+mod destination_command;
+mod destination_request;
 mod http_edge;
 mod limits;
 mod model;
+mod ops;
 mod order;
 mod raw_body;
 mod replay;

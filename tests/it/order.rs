@@ -162,7 +162,10 @@ both!(a_dead_job_halts_its_lane_where_the_route_says_so, |world| async {
     let jobs = server.jobs("").await;
     let dead = |key: &str| {
         let job = jobs.iter().find(|job| job["key"] == *key).unwrap();
-        assert_eq!((job["state"].as_str(), job["halts_lane"].as_bool()), (Some("dead"), Some(true)));
+        assert_eq!(
+            (job["state"].as_str(), job["halts_lane"].as_bool()),
+            (Some("dead"), Some(true))
+        );
         job["id"].as_str().unwrap().to_owned()
     };
     // One is tried again, and its lane goes on behind it; the other is called off.

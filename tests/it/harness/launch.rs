@@ -82,6 +82,12 @@ impl Launch {
         self
     }
 
+    /// With these arguments, however many.
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        self
+    }
+
     /// In another directory, so that several can run in one world.
     pub fn within(mut self, name: &str) -> Self {
         self.directory.push(name);
