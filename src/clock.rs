@@ -78,3 +78,30 @@ impl<'de> Deserialize<'de> for Time {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_HOURS_US: Micros = 7_200_000_000;
+
+    /// A clock that once saw the wall clock so far from where it is now.
+    fn seen(offset_us: Micros) -> Clock {
+        let base_us = Arc::new(AtomicI64::new(wall_us() + offset_us));
+        Clock { started: Instant::now(), base_us }
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_back_does_not_turn_the_ledger_back() {
+        let (wall_us, clock) = (wall_us(), seen(TWO_HOURS_US));
+        let (first_us, second_us) = (clock.now_us(), clock.clone().now_us());
+        assert!(first_us >= wall_us + TWO_HOURS_US, "jobs that were due stay due");
+        assert!(second_us >= first_us && second_us < first_us + 1_000_000, "and it runs on");
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_forward_takes_the_ledger_along() {
+        let (wall_us, clock) = (wall_us(), seen(-TWO_HOURS_US));
+        assert!(clock.now_us() >= wall_us);
+    }
+}

@@ -10,15 +10,18 @@ use crate::delivery::Recorded;
 use crate::receive::{Answer, Head, Intake};
 use actix_http::{ConnectionType, HttpService, Request, Response};
 use actix_service::{fn_service, map_config};
-use actix_web::body::BoxBody;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::AppConfig;
 use actix_web::http::header::{ALLOW, CONTENT_LENGTH, RETRY_AFTER};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Data, Payload};
+use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{App, HttpMessage, HttpRequest, HttpResponse, web};
 use serde_json::json;
+use std::convert::Infallible;
 use std::net::TcpListener;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// Limits of the public listener.
@@ -36,6 +39,10 @@ pub struct Limits {
 
 /// How long an idle connection is kept. Providers send in bursts; a connection costs little.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+/// How long a client that is refused may go on sending before its connection is cut: closed at
+/// once, it could lose the answer that is on its way.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// Starts the public listener. Signals are the caller's to handle.
 pub fn serve(
@@ -56,7 +63,10 @@ pub fn serve(
         let app = App::new()
             .app_data(intake.clone())
             .route("/hooks/{source}", web::to(hook))
-            .route("/hooks/{source}/", web::to(hook));
+            .route("/hooks/{source}/", web::to(hook))
+            .default_service(web::to(|rest: Payload| async {
+                HttpResponse::NotFound().body(Unread(rest))
+            }));
         HttpService::build()
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
@@ -64,6 +74,7 @@ pub fn serve(
             })
             .client_request_timeout(limits.header_timeout)
             .keep_alive(KEEP_ALIVE)
+            .client_disconnect_timeout(LINGER)
             .expect(fn_service(move |head: Request| {
                 let answer = invite(&invited, head);
                 async move { answer }
@@ -91,18 +102,18 @@ fn invite(intake: &Intake, head: Request) -> Result<Request, Response<BoxBody>> 
     }
 }
 
-async fn hook(request: HttpRequest, body: Payload, intake: Data<Intake>) -> HttpResponse {
+async fn hook(request: HttpRequest, mut body: Payload, intake: Data<Intake>) -> HttpResponse {
     let name = request.match_info().query("source");
     match *request.method() {
         Method::POST => {}
         Method::GET | Method::HEAD => {
             let known = intake.sources.get(name).is_some_and(|entry| !entry.source.disabled);
             let status = if known { StatusCode::OK } else { StatusCode::NOT_FOUND };
-            return HttpResponse::new(status);
+            return HttpResponse::build(status).body(Unread(body));
         }
         _ => {
             let mut answer = HttpResponse::MethodNotAllowed();
-            return answer.insert_header((ALLOW, "GET, HEAD, POST")).finish();
+            return answer.insert_header((ALLOW, "GET, HEAD, POST")).body(Unread(body));
         }
     }
     let uri = request.uri();
@@ -111,11 +122,11 @@ async fn hook(request: HttpRequest, body: Payload, intake: Data<Intake>) -> Http
         target: uri.path_and_query().map_or("/", |target| target.as_str()),
         headers: request.headers().iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect(),
     };
-    let answer = intake.receive(name, head, body).await;
-    respond(&answer)
+    let answer = intake.receive(name, head, &mut body).await;
+    respond(&answer, body)
 }
 
-fn respond(answer: &Answer) -> HttpResponse {
+fn respond(answer: &Answer, rest: Payload) -> HttpResponse {
     let mut response = HttpResponse::build(answer.status());
     if let Some(seconds) = answer.retry_after_s() {
         response.insert_header((RETRY_AFTER, seconds));
@@ -130,8 +141,27 @@ fn respond(answer: &Answer) -> HttpResponse {
             }
         },
         // The unread rest of a body would otherwise be taken for the next request.
-        Answer::TooLarge | Answer::Incomplete => response.force_close().finish(),
-        _ => response.finish(),
+        Answer::TooLarge | Answer::Incomplete => response.force_close().body(Unread(rest)),
+        _ => response.body(Unread(rest)),
+    }
+}
+
+/// An empty answer that holds the rest of the request's body. Once the rest is dropped, actix
+/// reads a chunked body on to its end, however long that takes; while it is held, actix closes.
+struct Unread(#[expect(dead_code, reason = "it is there to be held")] Payload);
+
+impl MessageBody for Unread {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Sized(0)
+    }
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Infallible>>> {
+        Poll::Ready(None)
     }
 }
 

@@ -27,6 +27,7 @@ use cluster::Cluster;
 use ingest::{Case, Figures, Row};
 use options::{Options, Part};
 use report::Targets;
+use std::process::ExitCode;
 
 /// Where databases are put: by custom this is on a disk, where `/tmp` may be memory.
 const DIRECTORY: &str = "/var/tmp";
@@ -50,8 +51,18 @@ const DRAINS: [(usize, bool); 3] = [(16, false), (64, false), (16, true)];
 /// Resident memory under full load.
 const MEMORY_MIB: f64 = 150.0;
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> anyhow::Result<()> {
     let rest = arguments.get(1..).unwrap_or_default();
     match arguments.first().map(String::as_str) {
         Some("serve-ceiling") => ceiling::serve(),
@@ -61,7 +72,7 @@ fn main() -> anyhow::Result<()> {
             println!("measures only as `cargo bench --bench load`");
             Ok(())
         }
-        _ => measure(&Options::read(&arguments)?),
+        _ => measure(&Options::read(arguments)?),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::conn::Pools;
 use super::error::StoreError;
-use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long a statement waits for a lock that another process holds. Long enough for a back-up
@@ -66,6 +66,7 @@ async fn sqlite(path: &str, connections: u32) -> Result<Pools, StoreError> {
     }
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
+        .after_release(|connection, _| Box::pin(is_usable(connection)))
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)
@@ -80,6 +81,16 @@ async fn sqlite(path: &str, connections: u32) -> Result<Pools, StoreError> {
         .connect_with(sqlite_options(path).pragma("query_only", "1"))
         .await?;
     Ok(Pools::Sqlite { writer, readers, path: Arc::from(file) })
+}
+
+/// A full disk ends SQLite's transaction by itself, and the driver would believe for ever that it
+/// goes on: such a connection is not used again.
+async fn is_usable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    if connection.is_in_transaction() {
+        // A roll-back may still be on its way.
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
 }
 
 async fn postgres(url: &str, connections: u32) -> Result<Pools, StoreError> {
@@ -97,10 +108,14 @@ async fn postgres(url: &str, connections: u32) -> Result<Pools, StoreError> {
             // After a failover the old connections may lead to a server that only reads: once a
             // write has failed, connections are not used again until one has succeeded.
             .after_release(move |_, _| {
-                let keep = !suspect.load(std::sync::atomic::Ordering::Relaxed);
+                let keep = !suspect.load(Ordering::Relaxed);
                 Box::pin(async move { Ok(keep) })
             })
-            .connect_with(options.clone().options([("synchronous_commit", commit)]))
+            .connect_with(options.clone().options([
+                ("synchronous_commit", commit),
+                // What the locks are made for, whatever the database's own default is.
+                ("default_transaction_isolation", "read committed"),
+            ]))
     };
     let durable = pool("on", connections).await?;
     // One for claims and one for heartbeats: they never wait for the disk.

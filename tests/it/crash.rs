@@ -96,8 +96,12 @@ both!(killed_in_the_middle_of_a_burst_every_answered_delivery_is_processed, |wor
     for (lane, received) in by_lane(&stub.received()) {
         let order: Vec<_> = received.iter().map(|one| number(one, "posthouse-delivery")).collect();
         assert!(order.is_sorted(), "{lane}: {order:?}");
-        let sequence: Vec<_> = received.iter().map(|one| number(one, "posthouse-sequence")).collect();
-        assert!(sequence.windows(2).all(|two| (0..=1).contains(&(two[1] - two[0]))), "{sequence:?}");
+        let sequence: Vec<_> =
+            received.iter().map(|one| number(one, "posthouse-sequence")).collect();
+        assert!(
+            sequence.windows(2).all(|two| (0..=1).contains(&(two[1] - two[0]))),
+            "{sequence:?}"
+        );
         assert_eq!(sequence.last(), Some(&40));
     }
     // A lane has one running job at most, so no more than one of each can be done twice.
@@ -114,7 +118,8 @@ both!(killed_between_claim_and_delivery_the_job_is_taken_over, |world| async {
     let mut server = world.serve(&before).await;
     assert_eq!(server.post("github", push("one", 1)).await.status, 200);
     assert_eq!(server.post("github", push("one", 2)).await.status, 200);
-    until("the first job to run", async || (count(&world, "running").await == 1).then_some(())).await;
+    until("the first job to run", async || (count(&world, "running").await == 1).then_some(()))
+        .await;
     server.kill();
     assert_eq!([count(&world, "running").await, count(&world, "waiting").await], [1, 1]);
 
@@ -168,7 +173,8 @@ both!(killed_again_and_again_every_attempt_is_counted, |world| async {
         until("the deadly job to be tried", async || {
             let calls = stub.received();
             let deadly = calls.iter().filter(|call| key_of(call) == "deadly-1");
-            (deadly.map(|call| number(call, "posthouse-attempt")).max() == Some(attempt)).then_some(())
+            (deadly.map(|call| number(call, "posthouse-attempt")).max() == Some(attempt))
+                .then_some(())
         })
         .await;
         server.restart().await;

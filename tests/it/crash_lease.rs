@@ -3,8 +3,8 @@
 use crate::harness::*;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use std::time::Duration;
 
 /// Short leases; several processes on one SQLite file hear of each other by polling.

@@ -24,7 +24,8 @@ async fn with(cluster: &Arc<Cluster>, act: fn(&Cluster)) {
 /// Ends all connections of the program, as an administrator or a failover would.
 async fn terminate(cluster: &Cluster) {
     let of_ours = "application_name = 'posthouse'";
-    cluster.run(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {of_ours}"))
+    cluster
+        .run(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {of_ours}"))
         .await;
 }
 
@@ -142,10 +143,8 @@ fn a_database_that_only_reads_is_told_from_one_that_is_well() {
 
         cluster.run("ALTER SYSTEM RESET default_transaction_read_only").await;
         cluster.run("SELECT pg_reload_conf()").await;
-        until("the server to be ready again", async || {
-            (ready().await.status == 200).then_some(())
-        })
-        .await;
+        until("the server to be ready again", async || (ready().await.status == 200).then_some(()))
+            .await;
         for n in 1..=10 {
             let answer = server.post("github", push("one", n)).await.json();
             assert_eq!(answer["status"], "accepted");
@@ -171,10 +170,7 @@ fn a_server_outlives_its_database_and_says_so() {
         assert_eq!(ready.status, 503);
         // The answer of the destination comes while there is nobody to write it down.
         gate.open();
-        until("the attempt to be answered", async || {
-            stub.received()[0].ended.map(|_| ())
-        })
-        .await;
+        until("the attempt to be answered", async || stub.received()[0].ended.map(|_| ())).await;
         with(&cluster, Cluster::start).await;
         until("deliveries to be taken again", async || {
             (server.post("github", push("one", 1)).await.status == 200).then_some(())

@@ -51,7 +51,11 @@ both!(every_status_has_its_consequence, |world| async {
             _ if retried.contains(&status) => ("dead", "failed", 2),
             _ => ("dead", "refused", 1),
         };
-        assert_eq!((&job["state"], &job["attempt_count"]), (&json!(state), &json!(attempts)), "{key}");
+        assert_eq!(
+            (&job["state"], &job["attempt_count"]),
+            (&json!(state), &json!(attempts)),
+            "{key}"
+        );
         let shown = server.get(&format!("/api/jobs/{}", job["id"].as_str().unwrap())).await;
         assert_eq!(outcomes(&shown), vec![outcome; attempts], "{key}");
         assert_eq!(shown["attempts"][0]["status"], status);
@@ -172,7 +176,9 @@ both!(a_connection_that_breaks_is_one_request_an_attempt, |world| async {
     let stub = Stub::start(answers).await;
     let server = world.serve(&(straight("github", &stub) + SOON)).await;
     // The second delivery begins on the connection that the first one left open.
-    for (n, expected) in [(1, vec!["unknown", "unknown", "accepted"]), (2, vec!["unknown", "accepted"])] {
+    for (n, expected) in
+        [(1, vec!["unknown", "unknown", "accepted"]), (2, vec!["unknown", "accepted"])]
+    {
         let jobs = delivered(&server, push("one", n)).await;
         assert_eq!(outcomes(&jobs[0]), expected);
         assert!(detail(&jobs[0]).starts_with("200"), "{jobs:?}");
@@ -222,13 +228,15 @@ both!(a_delivery_goes_to_every_route_whose_filter_it_passes, |world| async {
         config = config + &destination(name, stub);
     }
     for name in names {
-        config = config + &route("github", name) + match name {
-            "all" => "",
-            "pushes" => "events = [\"push\"]\n",
-            "pulls" => "events = [\"pull_request.*\"]\n",
-            "both" => "events = [\"pull_request.closed\", \"push\"]\n",
-            _ => "events = [\"release.*\"]\n",
-        };
+        config = config
+            + &route("github", name)
+            + match name {
+                "all" => "",
+                "pushes" => "events = [\"push\"]\n",
+                "pulls" => "events = [\"pull_request.*\"]\n",
+                "both" => "events = [\"pull_request.closed\", \"push\"]\n",
+                _ => "events = [\"release.*\"]\n",
+            };
     }
     let server = world.serve(&config).await;
     assert_eq!(delivered(&server, push("one", 1)).await.len(), 3);

@@ -75,29 +75,6 @@ both!(a_request_says_what_it_is_and_gives_no_secret_away, |world| async {
     }
 });
 
-both!(a_replay_is_the_same_event_with_a_fresh_mark, |world| async {
-    let stub = Stub::ok().await;
-    let server = world.serve(&straight("github", &stub)).await;
-    let id = server.post("github", push("one", 1)).await.json()["delivery"].clone();
-    server.settled().await;
-    for _ in 0..2 {
-        let ran = server.cli(["replay", id.as_str().unwrap()]).run().await;
-        assert_eq!(ran.code, Some(0), "{}", ran.errors);
-        server.settled().await;
-    }
-    let received = stub.until(3).await;
-    for name in ["webhook-id", "idempotency-key", "posthouse-delivery", "posthouse-lane"] {
-        let values = received.iter().map(|one| one.header(name).unwrap());
-        let values: std::collections::HashSet<_> = values.collect();
-        assert_eq!(values.len(), 1, "{name}: {values:?}");
-    }
-    let marks: Vec<_> = received.iter().map(|one| one.header("posthouse-replay")).collect();
-    assert_eq!(marks[0], None);
-    assert!(marks[1].is_some() && marks[2].is_some() && marks[1] != marks[2], "{marks:?}");
-    let numbers: Vec<_> = received.iter().map(|one| number(one, "posthouse-sequence")).collect();
-    assert_eq!(numbers, [1, 2, 3]);
-});
-
 both!(what_is_sent_is_signed_as_standard_webhooks_want_it, |world| async {
     let stub = Stub::start([Answer::status(500), Answer::ok()]).await;
     let signed = "sign_with = \"env:STANDARD_WEBHOOKS_SECRET\"\n";
@@ -170,7 +147,9 @@ both!(private_addresses_are_not_called_however_they_are_spelt, |world| async {
     // The listener does hear whoever calls.
     let calling = format!("http://127.0.0.1:{port}/");
     let allowed = source("github")
-        + &format!("[destinations.out]\ntype = \"http\"\nurl = {calling:?}\nallow_private = true\n")
+        + &format!(
+            "[destinations.out]\ntype = \"http\"\nurl = {calling:?}\nallow_private = true\n"
+        )
         + &route("github", "out");
     drop(server);
     let server = world.serve(&allowed).await;

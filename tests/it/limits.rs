@@ -124,12 +124,15 @@ both!(slow_clients_are_cut_off_while_others_are_served, |world| async {
     let server = world.serve(&(logged("github") + timeouts)).await;
     let before = server.open_sockets();
     let head = "POST /hooks/github HTTP/1.1\r\nHost: r.example.test\r\n";
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n";
     // How each begins, and with what it goes on: never with an end.
     let clients = [
         (head.to_owned(), "X-a: b\r\n"),
         (String::new(), ""),
         (format!("{head}Content-Length: 100\r\n\r\nfirst"), "more"),
-        (format!("{head}Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n"), "4\r\nmore\r\n"),
+        (format!("{head}{chunked}"), "4\r\nmore\r\n"),
+        // Refused at once, and not read on either.
+        (format!("{head}{chunked}").replace("github", "nobody"), "4\r\nmore\r\n"),
     ];
     let mut slow = tokio::task::JoinSet::new();
     for index in 0..200 {

@@ -3,20 +3,24 @@
 
 mod harness;
 
+mod ack;
 mod cli;
 mod config_cases;
 mod crash;
 mod crash_lease;
 mod crash_postgres;
+mod db;
+mod db_full;
 mod dedup;
-mod exposure;
-mod first_start;
 mod destination;
 mod destination_command;
 mod destination_request;
+mod exposure;
+mod first_start;
 mod http_edge;
 mod limits;
 mod model;
+mod operate;
 mod ops;
 mod order;
 mod raw_body;
@@ -25,3 +29,5 @@ mod signature;
 mod tidy;
 mod time;
 mod worker;
+mod worker_handler;
+mod worker_pair;

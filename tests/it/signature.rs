@@ -170,6 +170,32 @@ both!(the_right_digest_is_told_to_nobody, |world| async {
     }
 });
 
+both!(a_signed_url_is_the_configured_one_whatever_the_request_says, |world| async {
+    let url = "https://hooks.example.test/hooks/home";
+    let config = format!(
+        "[sources.home]\nprovider = \"generic_hmac\"\nsecrets = [\"env:GITHUB_SECRET\"]\n\
+         public_url = {url:?}\nscheme.header = \"X-Signature\"\n\
+         scheme.signed = \"{{method}} {{url}} {{body}}\"\nscheme.event.key = \"header:X-Id\"\n\
+         [destinations.log]\ntype = \"log\"\n{}",
+        route("home", "log")
+    );
+    let server = world.serve(&config).await;
+    let signed = |id: &str, url: &str| {
+        let signature = sha256_hex(GITHUB, &[b"POST ", url.as_bytes(), b" {}"]);
+        Request::post("{}").header("X-Id", id).header("X-Signature", signature)
+    };
+    assert_eq!(server.post("home", signed("1", url)).await.status, 200);
+    let elsewhere = signed("2", "http://127.0.0.1/hooks/home");
+    let elsewhere = elsewhere.header("X-Forwarded-Proto", "http");
+    let elsewhere = elsewhere.header("X-Forwarded-Host", "127.0.0.1");
+    assert_eq!(server.post("home", elsewhere).await.status, 401);
+    let forwarded = signed("3", url).header("X-Forwarded-Host", "evil.example.test");
+    assert_eq!(server.post("home", forwarded).await.status, 200);
+    let query = signed("4", &format!("{url}?a=1&b=%2F")).to("/hooks/home?a=1&b=%2F");
+    assert_eq!(server.exchange(&query).await.status, 200, "the query is signed as it was sent");
+    assert_eq!(server.exchange(&query.to("/hooks/home?a=2&b=%2F")).await.status, 401);
+});
+
 both!(a_token_must_be_exactly_the_token, |world| async {
     let stub = Stub::ok().await;
     let server = world.serve(&straight("gitlab", &stub)).await;

@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// SIGQUIT is PostgreSQL's immediate shutdown, and ends everything else too. A stopped program
@@ -16,7 +16,10 @@ pids=
 while read -r what which; do
     case $what in
         stop) pids="$pids $which " ;;
-        forget) pids="${pids%% $which *} ${pids#* $which }" ;;
+        forget)
+            case $pids in
+                *" $which "*) pids="${pids%% $which *} ${pids#* $which }" ;;
+            esac ;;
         remove) set -- "$@" "$which" ;;
     esac
 done
@@ -29,13 +32,12 @@ done
 for path; do rm -rf -- "$path"; done
 "#;
 
-static SHELL: LazyLock<Mutex<ChildStdin>> = LazyLock::new(|| {
+static SHELL: LazyLock<Mutex<Child>> = LazyLock::new(|| {
     let mut shell = Command::new("sh");
     // A group of its own, so that Ctrl-C in a terminal ends the tests and not their guard.
     shell.args(["-c", SCRIPT]).process_group(0);
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut shell = shell.spawn().expect("a shell");
-    Mutex::new(shell.stdin.take().expect("a pipe"))
+    Mutex::new(shell.spawn().expect("a shell"))
 });
 
 /// Stops a process at the end.
@@ -55,5 +57,6 @@ pub fn remove_at_end(path: &Path) {
 
 fn tell(line: &str) {
     let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
-    writeln!(shell, "{line}").expect("the guard is there");
+    let pipe = shell.stdin.as_mut().expect("a pipe");
+    writeln!(pipe, "{line}").expect("the guard is there");
 }

@@ -17,6 +17,7 @@ pub struct Launch {
     config: Option<String>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    preparation: Option<String>,
 }
 
 /// What a command came to.
@@ -41,6 +42,7 @@ impl Launch {
             config: Some(config.to_owned()),
             arguments: Vec::new(),
             environment: Vec::new(),
+            preparation: None,
         };
         for (name, secret) in sender::SECRETS {
             launch = launch.env(name, secret);
@@ -85,6 +87,13 @@ impl Launch {
     /// With these arguments, however many.
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        self
+    }
+
+    /// By a shell, after it has run a line. What it does not export, it still hands on: limits, and
+    /// which signals are ignored.
+    pub fn after(mut self, line: &str) -> Self {
+        self.preparation = Some(line.to_owned());
         self
     }
 
@@ -137,7 +146,12 @@ impl Launch {
             let file = self.directory.join("posthouse.toml");
             std::fs::write(file, config).expect("the configuration is written");
         }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_posthouse"));
+        let program = env!("CARGO_BIN_EXE_posthouse");
+        let mut command = Command::new(program);
+        if let Some(line) = &self.preparation {
+            command = Command::new("/bin/sh");
+            command.args(["-c", &format!("{line}; exec \"$0\" \"$@\""), program]);
+        }
         command.current_dir(&self.directory).args(&self.arguments);
         command.env_clear().envs(self.environment.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -101,8 +101,8 @@ impl Cluster {
         }
     }
 
-    /// Whether the server says so in the file by which `pg_ctl` knows it: its number is in the first
-    /// line, its state in the eighth.
+    /// Whether the server says so in the file by which `pg_ctl` knows it: its number is in the
+    /// first line, its state in the eighth.
     fn is_ready(&self, pid: u32) -> bool {
         let file = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
         let line = |index: usize| file.lines().nth(index).unwrap_or_default().trim();

@@ -1,7 +1,7 @@
 //! A destination to order: answers from a list, and a record of all that it was sent.
 
 use super::answer::Answer;
-use super::wire::split_head;
+use super::message::split_head;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
