@@ -107,6 +107,8 @@ pub struct Arrival {
     pub volatile: Vec<String>,
     /// What the signature covered.
     pub coverage: Coverage,
+    /// Which of the source's secrets matched, from 0; `None` where none was needed.
+    pub secret: Option<usize>,
     /// When the request was complete.
     pub received_us: Micros,
     /// Headers to keep.

@@ -15,11 +15,11 @@ use crate::refusals::Ledger as Refusals;
 use crate::source::{Route, Source};
 use crate::store::{Store, StoreError};
 use crate::telemetry::Metrics;
-use arrival::{arrival, kept};
+use arrival::{Proof, arrival, kept};
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::future::join_all;
-use providers::{Admitted, Coverage, Event, Request, Window, admit, admit_unsigned};
+use providers::{Admitted, Event, Request, Window, admit, admit_unsigned};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -120,8 +120,9 @@ impl Intake {
                 self.refuse(&source.name, "rate", "more deliveries than the source's rate allows");
                 Answer::TooMany
             }
-            Ok(Admitted::Events { events, coverage, .. }) => {
-                self.record(entry, head, body, coverage, events).await
+            Ok(Admitted::Events { events, coverage, secret }) => {
+                let secret = (!source.unsigned).then_some(secret);
+                self.record(entry, head, body, Proof { coverage, secret }, events).await
             }
             Err(rejection) => {
                 self.refuse(&source.name, rejection.label(), &rejection.to_string());
@@ -138,13 +139,13 @@ impl Intake {
         entry: &Entry,
         head: &Head<'_>,
         body: &Bytes,
-        coverage: Coverage,
+        proof: Proof,
         events: Vec<Event>,
     ) -> Answer {
         let headers = kept(head, entry.source.provider.forwarded());
         let received_us = self.clock.now_us();
         let recording = events.into_iter().map(|event| {
-            let arrival = arrival(entry, event, body, &headers, coverage, received_us);
+            let arrival = arrival(entry, event, body, &headers, proof, received_us);
             self.store.record(arrival)
         });
         let results: Result<Vec<Recorded>, StoreError> =

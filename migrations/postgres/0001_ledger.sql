@@ -12,6 +12,7 @@ CREATE TABLE deliveries (
     sequence BIGINT,
     received_us BIGINT NOT NULL,
     coverage TEXT NOT NULL CHECK (coverage IN ('body', 'sender', 'nothing')),
+    secret BIGINT,
     fingerprint BYTEA NOT NULL,
     repeats BIGINT NOT NULL DEFAULT 0,
     conflicts BIGINT NOT NULL DEFAULT 0,

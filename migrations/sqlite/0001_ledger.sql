@@ -13,6 +13,7 @@ CREATE TABLE deliveries (
     sequence INTEGER,
     received_us INTEGER NOT NULL,
     coverage TEXT NOT NULL CHECK (coverage IN ('body', 'sender', 'nothing')),
+    secret INTEGER,
     fingerprint BLOB NOT NULL,
     repeats INTEGER NOT NULL DEFAULT 0,
     conflicts INTEGER NOT NULL DEFAULT 0,

@@ -35,7 +35,7 @@ pub(super) fn delivery(found: &Value, now_us: Micros) -> String {
     }
     let kept = if delivery["body_kept"] == true { "" } else { ", forgotten by retention" };
     fact("body", format!("{} bytes{kept}", field(delivery, "body_bytes")));
-    fact("proof", proof(&field(delivery, "coverage")).to_owned());
+    fact("proof", proof(delivery));
     fact("repeats", repeats(delivery, now_us));
     fact("state", field(delivery, "state"));
     let none = Vec::new();
@@ -174,11 +174,15 @@ fn tried(attempts: &[Value]) -> String {
     text
 }
 
-fn proof(coverage: &str) -> &'static str {
-    match coverage {
-        "body" => "the signature covers the body",
-        "sender" => "the sender is proved, the content is not",
-        _ => "none: the source accepts anyone",
+fn proof(delivery: &Value) -> String {
+    let covered = match delivery["coverage"].as_str() {
+        Some("body") => "the signature covers the body",
+        Some("sender") => "the sender is proved, the content is not",
+        _ => return "none: the source accepts anyone".to_owned(),
+    };
+    match delivery["secret"].as_i64() {
+        Some(at) => format!("{covered}; secrets[{at}] of the source matched"),
+        None => covered.to_owned(),
     }
 }
 

@@ -12,12 +12,21 @@ const KEPT: [&str; 3] = ["content-type", "content-encoding", "user-agent"];
 /// More header bytes than this are not kept: the provider's own are far smaller.
 const KEPT_BYTES: usize = 16 * 1024;
 
+/// What the proof of a request came to.
+#[derive(Clone, Copy)]
+pub(super) struct Proof {
+    /// What it covers.
+    pub(super) coverage: Coverage,
+    /// Which secret it was made with; `None` where none is needed.
+    pub(super) secret: Option<usize>,
+}
+
 pub(super) fn arrival(
     entry: &Entry,
     event: Event,
     body: &Bytes,
     headers: &[u8],
-    coverage: Coverage,
+    proof: Proof,
     received_us: i64,
 ) -> Arrival {
     let jobs = entry.routes.iter().filter(|route| route.matches(&event.kind));
@@ -34,7 +43,8 @@ pub(super) fn arrival(
         entity: event.entity,
         position: event.position,
         volatile: event.volatile.iter().map(|pointer| pointer.to_string()).collect(),
-        coverage,
+        coverage: proof.coverage,
+        secret: proof.secret,
         received_us,
         headers: headers.to_vec(),
         body,

@@ -86,6 +86,7 @@ async fn insert(
         Column::OptInt(arrivals.iter().map(|a| a.position.sequence).collect()),
         Column::Int(arrivals.iter().map(|a| a.received_us).collect()),
         text(|a| coverage_word(a.coverage).into()),
+        Column::OptInt(arrivals.iter().map(|a| a.secret.map(|at| at as i64)).collect()),
         Column::Blob(arrivals.iter().map(|a| a.fingerprint.to_vec()).collect()),
         Column::Blob(arrivals.iter().map(|a| a.headers.clone()).collect()),
         Column::Int(arrivals.iter().map(|a| a.body.len() as i64).collect()),
@@ -95,9 +96,9 @@ async fn insert(
     let rows = tx
         .run_rows(
             "WITH v(source, key, kind, entity, occurred_us, sequence, received_us, coverage,
-                fingerprint, headers, body_bytes, encoding, body) AS ({rows})
+                secret, fingerprint, headers, body_bytes, encoding, body) AS ({rows})
              INSERT INTO deliveries (source, key, kind, entity, occurred_us, sequence, received_us,
-                coverage, fingerprint, headers, body_bytes, encoding, body)
+                coverage, secret, fingerprint, headers, body_bytes, encoding, body)
              SELECT * FROM v WHERE true
              ON CONFLICT (source, key) DO NOTHING RETURNING source, key, id",
             vec![],

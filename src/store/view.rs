@@ -23,7 +23,7 @@ macro_rules! select_deliveries {
         concat!(
             "SELECT d.id, d.source, d.key, d.kind, d.entity, d.received_us, d.occurred_us,
                 d.sequence, d.coverage, d.fingerprint, d.repeats, d.conflicts, d.repeated_us,
-                d.body_bytes, d.encoding, d.headers, (SELECT min(CASE j.state
+                d.body_bytes, d.encoding, d.headers, d.secret, (SELECT min(CASE j.state
                     WHEN 'running' THEN 0 WHEN 'retrying' THEN 1 WHEN 'ready' THEN 2
                     WHEN 'waiting' THEN 3 WHEN 'uncertain' THEN 4 WHEN 'dead' THEN 5
                     WHEN 'cancelled' THEN 6 WHEN 'superseded' THEN 7 ELSE 8 END)

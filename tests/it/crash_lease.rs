@@ -58,8 +58,11 @@ both!(a_worker_that_wakes_up_late_is_refused, |world| async {
         (first.metric("posthouse_leases_lost_total").await == 1.0).then_some(())
     })
     .await;
-    let said = first.errors();
-    assert!(said.contains("the settle was refused") || said.contains("lost the lease"), "{said}");
+    until("the log to say so", async || {
+        let said = first.errors();
+        (said.contains("the settle was refused") || said.contains("lost the lease")).then_some(())
+    })
+    .await;
     assert_eq!(job_of(&second, delivery).await, job, "the late one has changed nothing");
     let attempts = job["attempts"].as_array().unwrap();
     let outcomes: Vec<_> = attempts.iter().map(|attempt| &attempt["outcome"]).collect();

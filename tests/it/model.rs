@@ -123,6 +123,7 @@ impl Walk {
             position: Default::default(),
             volatile: vec![],
             coverage: providers::Coverage::Body,
+            secret: Some(0),
             received_us: self.clock.now_us(),
             headers: vec![],
             fingerprint: [content; 32],

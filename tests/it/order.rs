@@ -200,7 +200,7 @@ both!(a_crowd_of_senders_and_failures_leaves_every_lane_in_order, |world| async 
     let heard = send_all(server.public(), requests, 16, Arc::new(AtomicUsize::new(0))).await;
     assert!(heard.iter().flatten().filter(|answer| answer.status == 200).count() == 320);
     server.settled().await;
-    let failing = |n: usize| (n % 7 == 0).then_some(2).unwrap_or_default();
+    let failing = |n: usize| if n.is_multiple_of(7) { 2 } else { 0 };
     let calls: usize = (0..40).map(|n| 1 + failing(n)).sum::<usize>() * 8;
     assert_eq!(stub.calls(), calls);
     for (lane, received) in by_lane(&stub.received()) {

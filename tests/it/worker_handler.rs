@@ -1,5 +1,5 @@
-//! Posthouse as a library: code in the process takes deliveries, and what it writes commits with its
-//! job or not at all.
+//! Posthouse as a library: code in the process takes deliveries, and what it writes commits with
+//! its job or not at all.
 
 use crate::harness::*;
 use posthouse::app::{App, Role};
@@ -7,7 +7,7 @@ use posthouse::config::{Config, Files};
 use posthouse::deliver::Handler;
 use posthouse::delivery::DeliveryId;
 use posthouse::job::{Class, Lease, Outcome, State, Value, Write};
-use posthouse::store::{AttemptView, JobFilter, JobView};
+use posthouse::store::{AttemptView, JobView};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::Pin;
@@ -214,7 +214,7 @@ fn program(world: &World) -> Child {
     program.args(["--exact", "worker_handler::a_program_with_a_handler", "--ignored"]);
     program.current_dir(world.path()).env("POSTHOUSE_IT_URL", world.database.url());
     let child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    guard::stop_at_end(child.id());
+    guard::kill_at_end(child.id());
     child
 }
 

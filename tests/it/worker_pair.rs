@@ -78,7 +78,7 @@ both!(two_workers_never_run_two_jobs_of_a_lane_at_once, |world| async {
     for received in by_lane(&stub.received()).into_values() {
         in_order(&received, |one| {
             let n: usize = key_of(one).rsplit('-').next().unwrap().parse().unwrap();
-            number(one, "posthouse-attempt") as usize == 1 + usize::from(n % 5 == 0)
+            number(one, "posthouse-attempt") as usize == 1 + usize::from(n.is_multiple_of(5))
         });
     }
     // Both had a hand in it, and neither had to take anything from the other.

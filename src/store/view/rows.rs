@@ -23,7 +23,7 @@ const BY_URGENCY: [State; 9] = [
 
 pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
     let headers = KeptHeaders::from_bytes(&row.blob(15)?).0.into_iter();
-    let urgency = row.opt_small(16)?.and_then(|at| usize::try_from(at).ok());
+    let urgency = row.opt_small(17)?.and_then(|at| usize::try_from(at).ok());
     Ok(DeliveryView {
         id: DeliveryId(row.int(0)?),
         source: row.text(1)?,
@@ -35,6 +35,7 @@ pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
         occurred_at: row.opt_int(6)?.map(Time),
         position: row.opt_int(7)?,
         coverage: row.text(8)?,
+        secret: row.opt_int(16)?,
         fingerprint: hex::encode(row.blob(9)?),
         repeats: row.int(10)?,
         conflicts: row.int(11)?,

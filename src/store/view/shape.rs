@@ -65,6 +65,7 @@ pub struct DeliveryView {
     pub occurred_at: Option<Time>,
     pub position: Option<i64>,
     pub coverage: String,
+    pub secret: Option<i64>,
     pub fingerprint: String,
     pub repeats: i64,
     pub conflicts: i64,

@@ -9,13 +9,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// SIGQUIT is PostgreSQL's immediate shutdown, and ends everything else too. A stopped program
-/// takes it once it is continued. Whoever is still there after five seconds is killed.
+/// Programs are killed, `databases` shut down at once by SIGQUIT, as PostgreSQL calls it: their own
+/// children then end too. Whoever is still there after five seconds is killed.
 const SCRIPT: &str = r#"
-pids=
+pids= databases=
 while read -r what which; do
     case $what in
-        stop) pids="$pids $which " ;;
+        kill) pids="$pids $which " ;;
+        stop) pids="$pids $which " databases="$databases $which " ;;
         forget)
             case $pids in
                 *" $which "*) pids="${pids%% $which *} ${pids#* $which }" ;;
@@ -23,9 +24,14 @@ while read -r what which; do
         remove) set -- "$@" "$which" ;;
     esac
 done
-for pid in $pids; do kill -QUIT "$pid"; kill -CONT "$pid"; done
 for pid in $pids; do
-    n=0
+    case $databases in
+        *" $pid "*) kill -QUIT "$pid" ;;
+        *) kill -KILL "$pid" ;;
+    esac
+done
+n=0
+for pid in $pids; do
     while kill -0 "$pid" && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done
     kill -KILL "$pid"
 done
@@ -40,7 +46,12 @@ static SHELL: LazyLock<Mutex<Child>> = LazyLock::new(|| {
     Mutex::new(shell.spawn().expect("a shell"))
 });
 
-/// Stops a process at the end.
+/// Kills a program at the end.
+pub fn kill_at_end(pid: u32) {
+    tell(&format!("kill {pid}"));
+}
+
+/// Shuts a PostgreSQL server down at the end.
 pub fn stop_at_end(pid: u32) {
     tell(&format!("stop {pid}"));
 }

@@ -54,8 +54,8 @@ pub fn by_lane(received: &[Received]) -> BTreeMap<String, Vec<Received>> {
     lanes
 }
 
-/// Sees to it that a lane was worked off in order: numbers without gaps, later deliveries later, and
-/// after a failed attempt the same delivery again, until it was answered with 200.
+/// Sees to it that a lane was worked off in order: numbers without gaps, later deliveries later,
+/// and after a failed attempt the same delivery again, until it was answered with 200.
 pub fn in_order(lane: &[Received], answered: impl Fn(&Received) -> bool) {
     let (mut sequence, mut delivery) = (1, 0);
     for one in lane {

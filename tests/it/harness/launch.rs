@@ -125,7 +125,7 @@ impl Launch {
         let token = output.after("admin token in ").map(|path| self.directory.join(path));
         let token = token.map(|path| std::fs::read_to_string(path).expect("the token is there"));
         let token = token.unwrap_or_default().trim().to_owned();
-        Server { public, admin, token, launch: self, child, output, errors }
+        Server { public, admin, token, launch: self, child, gone: false, output, errors }
     }
 
     /// Runs a command to its end.
@@ -156,7 +156,7 @@ impl Launch {
         command.env_clear().envs(self.environment.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("the program starts");
-        guard::stop_at_end(child.id());
+        guard::kill_at_end(child.id());
         child
     }
 }

@@ -18,6 +18,8 @@ pub struct Server {
     pub token: String,
     pub(super) launch: Launch,
     pub(super) child: Child,
+    /// It has ended, and its end was waited for.
+    pub(super) gone: bool,
     pub(super) output: Output,
     pub(super) errors: Output,
 }
@@ -54,6 +56,12 @@ impl Server {
         self.errors.text()
     }
 
+    /// Waits until it has written a text to standard error.
+    pub async fn said(&self, text: &str) {
+        let what = format!("{text:?} in the log");
+        super::until(&what, async || self.errors().contains(text).then_some(())).await;
+    }
+
     /// Its process number.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -67,12 +75,18 @@ impl Server {
         peak.and_then(|peak| peak.trim().parse::<usize>().ok()).expect("its peak") << 10
     }
 
-    /// How many sockets it has open.
-    pub fn open_sockets(&self) -> usize {
-        let files = std::fs::read_dir(format!("/proc/{}/fd", self.pid()));
-        let links =
-            files.expect("the server is there").flatten().map(|file| file.path().read_link());
-        links.flatten().filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+    /// How many connections to its public listener it has open, those that only the client has
+    /// closed among them.
+    pub fn open_connections(&self) -> usize {
+        let port = format!(":{:04X}", self.public().port());
+        let table = std::fs::read_to_string(format!("/proc/{}/net/tcp", self.pid()));
+        let table = table.expect("the server is there");
+        let is_open = |line: &&str| {
+            let mut fields = line.split_whitespace().skip(1);
+            let (local, state) = (fields.next().unwrap_or_default(), fields.nth(1));
+            local.ends_with(&port) && matches!(state, Some("01" | "08"))
+        };
+        table.lines().filter(is_open).count()
     }
 
     /// A command-line client of this server.
@@ -91,9 +105,12 @@ impl Server {
 
     /// Kills it as `kill -9` does, and waits for its end.
     pub fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        guard::forget(self.child.id());
+        // The number of one that is gone may be that of another by now.
+        if !std::mem::replace(&mut self.gone, true) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            guard::forget(self.child.id());
+        }
     }
 
     /// Stops it with SIGTERM, and waits for its end.
@@ -104,7 +121,9 @@ impl Server {
 
     /// Waits for its end.
     pub async fn ended(&mut self) -> ExitStatus {
-        ended(&mut self.child).await
+        let status = ended(&mut self.child).await;
+        self.gone = true;
+        status
     }
 
     /// Starts it again on the same data, after it has ended, with ports of the kernel's choice.
