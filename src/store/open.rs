@@ -22,8 +22,10 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// for every number of rows.
 const STATEMENTS: usize = 1024;
 
-/// Pages of the log's index that SQLite may keep in memory, in KiB (negative by SQLite's rule).
-const CACHE_KIB: &str = "-16384";
+/// Memory for pages, in KiB: most for the writer, which comes back to the same pages of the
+/// indexes with every batch, little for each reader. Together they stay below 64 MiB.
+const WRITER_CACHE_KIB: u32 = 16 * 1024;
+const READER_CACHE_KIB: u32 = 4 * 1024;
 
 /// Opens the database of a URL, creating a SQLite file that does not exist.
 pub(super) async fn open(url: &str, connections: u32) -> Result<Pools, StoreError> {
@@ -33,7 +35,7 @@ pub(super) async fn open(url: &str, connections: u32) -> Result<Pools, StoreErro
     }
 }
 
-fn sqlite_options(path: &str) -> SqliteConnectOptions {
+fn sqlite_options(path: &str, cache_kib: u32) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -43,7 +45,7 @@ fn sqlite_options(path: &str) -> SqliteConnectOptions {
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
-        .pragma("cache_size", CACHE_KIB)
+        .pragma("cache_size", format!("-{cache_kib}"))
         // A checkpoint inside a commit would hold up every request behind it; `checkpoint` does
         // it beside the writer.
         .pragma("wal_autocheckpoint", "0")
@@ -55,7 +57,7 @@ fn sqlite_options(path: &str) -> SqliteConnectOptions {
 
 /// A connection of its own for checkpoints.
 pub(super) fn checkpoint_options(path: &Path) -> SqliteConnectOptions {
-    sqlite_options(&path.to_string_lossy())
+    sqlite_options(&path.to_string_lossy(), READER_CACHE_KIB)
 }
 
 async fn sqlite(path: &str, connections: u32) -> Result<Pools, StoreError> {
@@ -71,14 +73,14 @@ async fn sqlite(path: &str, connections: u32) -> Result<Pools, StoreError> {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
-        .connect_with(sqlite_options(path))
+        .connect_with(sqlite_options(path, WRITER_CACHE_KIB))
         .await?;
     sqlx::migrate!("migrations/sqlite").run(&writer).await.map_err(migration)?;
     let readers = SqlitePoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
-        .connect_with(sqlite_options(path).pragma("query_only", "1"))
+        .connect_with(sqlite_options(path, READER_CACHE_KIB).pragma("query_only", "1"))
         .await?;
     Ok(Pools::Sqlite { writer, readers, path: Arc::from(file) })
 }
