@@ -152,12 +152,12 @@ impl App {
             listener.stop().await;
         }
         let _ = self.stop_claims.send(true);
-        if let Some(mut work) = self.work.take() {
-            if tokio::time::timeout(self.work_timeout, &mut work).await.is_err() {
-                tracing::warn!("jobs under way did not end in time; they are broken off");
-                let _ = self.break_off.send(true);
-                let _ = work.await;
-            }
+        if let Some(mut work) = self.work.take()
+            && tokio::time::timeout(self.work_timeout, &mut work).await.is_err()
+        {
+            tracing::warn!("jobs under way did not end in time; they are broken off");
+            let _ = self.break_off.send(true);
+            let _ = work.await;
         }
         // Last of the listeners: health and the ledger can be looked at until the end.
         self.admin_listener.stop().await;

@@ -11,16 +11,23 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Refusals since the last write, by source and reason.
 #[derive(Default)]
-pub struct Ledger(Mutex<HashMap<(String, &'static str), (i64, String)>>);
+pub struct Ledger(Mutex<HashMap<(String, &'static str), Gathered>>);
+
+/// How many, and what the last one was refused for.
+#[derive(Default)]
+struct Gathered {
+    count: i64,
+    detail: String,
+}
 
 impl Ledger {
     /// Counts a refusal.
     pub fn add(&self, source: &str, reason: &'static str, detail: &str) {
         let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = gathered.entry((source.to_owned(), reason)).or_default();
-        entry.0 += 1;
-        if entry.1 != detail {
-            detail.clone_into(&mut entry.1);
+        entry.count += 1;
+        if entry.detail != detail {
+            detail.clone_into(&mut entry.detail);
         }
     }
 
@@ -39,7 +46,7 @@ impl Ledger {
             return;
         }
         let mut refusals = Vec::with_capacity(gathered.len());
-        for ((source, reason), (count, detail)) in gathered {
+        for ((source, reason), Gathered { count, detail }) in gathered {
             tracing::warn!(%source, reason, count, detail, "requests refused");
             refusals.push(Refusals { source, reason: reason.to_owned(), count, detail });
         }

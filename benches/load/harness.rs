@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "the tests need more of it")]
 #[path = "../../tests/it/harness/database.rs"]
 pub mod database;
+#[expect(dead_code, reason = "the tests need more of it")]
 #[path = "../../tests/it/harness/guard.rs"]
 pub mod guard;
 #[expect(dead_code, reason = "the tests need more of it")]

@@ -1,6 +1,8 @@
 //! Limits: what is large but legal passes, what is too large is refused, and nobody else suffers.
 
 use crate::harness::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A JSON object of so many bytes.
@@ -120,7 +122,7 @@ both!(fields_of_unexpected_types_are_taken_as_absent, |world| async {
 });
 
 both!(slow_clients_are_cut_off_while_others_are_served, |world| async {
-    let timeouts = "[server]\nheader_timeout = \"2s\"\nbody_timeout = \"2s\"\n";
+    let timeouts = "[server]\nheader_timeout = \"3s\"\nbody_timeout = \"3s\"\n";
     let server = world.serve(&(logged("github") + timeouts)).await;
     let head = "POST /hooks/github HTTP/1.1\r\nHost: r.example.test\r\n";
     let chunked = "Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n";
@@ -133,22 +135,26 @@ both!(slow_clients_are_cut_off_while_others_are_served, |world| async {
         // Refused at once, and not read on either.
         (format!("{head}{chunked}").replace("github", "nobody"), "4\r\nmore\r\n"),
     ];
+    let begun = Arc::new(AtomicUsize::new(0));
     let mut slow = tokio::task::JoinSet::new();
     for index in 0..200 {
         let ((begin, more), to) = (clients[index % clients.len()].clone(), server.public());
+        let begun = begun.clone();
         slow.spawn(async move {
             let mut wire = Wire::connect(to).await.unwrap();
             wire.send(begin.as_bytes()).await.unwrap();
+            begun.fetch_add(1, Ordering::Relaxed);
             let mut feeding = tokio::time::interval(Duration::from_millis(500));
             while !wire.is_closed() && wire.send(more.as_bytes()).await.is_ok() {
                 feeding.tick().await;
             }
         });
     }
-    until("all to be connected", async || (server.open_connections() == 200).then_some(())).await;
-    let begun = Instant::now();
+    until("all to have begun", async || (begun.load(Ordering::Relaxed) == 200).then_some(())).await;
+    assert!(server.open_connections() > 50, "most hold on: {}", server.open_connections());
+    let posted = Instant::now();
     assert_eq!(server.post("github", github("7d3c0084", r#"{"n":1}"#)).await.status, 200);
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(posted.elapsed() < Duration::from_secs(2), "{:?}", posted.elapsed());
     slow.join_all().await;
     until("all connections to be closed", async || (server.open_connections() == 0).then_some(()))
         .await;

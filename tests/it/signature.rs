@@ -21,6 +21,10 @@ both!(while_a_secret_is_replaced_both_are_good_and_then_only_one, |world| async 
     let new = |key| github_by(OTHER, key, "push", body);
     assert_eq!(server.post("github", old("7d3c002f")).await.status, 200);
     assert_eq!(server.post("github", new("7d3c0030")).await.status, 200);
+    for (key, secret) in [("7d3c002f", 1), ("7d3c0030", 0)] {
+        let found = server.deliveries(&format!("?key={key}")).await;
+        assert_eq!(found[0]["secret"], secret, "which of the two it was, never its text");
+    }
     drop(server);
     let retired = straight("github", &stub).replace("GITHUB_SECRET", "OTHER_SECRET");
     let server = world.serve(&retired).await;
