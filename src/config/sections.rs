@@ -69,8 +69,9 @@ section! {
 section! {
     /// `[workers]`: what delivers.
     Workers {
-        /// Jobs running at once. Enough to hide slow destinations, few enough not to flood them.
-        concurrency: usize = "16" ["1" to "4096"],
+        /// Jobs running at once. Enough to hide slow destinations and to settle in large groups, few
+        /// enough not to flood anybody.
+        concurrency: usize = "64" ["1" to "4096"],
         /// Time until a silent worker loses its job. Three missed heartbeats of ten seconds.
         lease: Duration = "30s" ["1s" to "1h"],
         /// How often to look for work without a wake-up. It only bounds what a lost one costs.

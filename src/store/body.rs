@@ -7,7 +7,7 @@ use std::cell::RefCell;
 /// A body as stored.
 pub(super) struct Stored {
     pub(super) encoding: &'static str,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
 }
 
 /// Below this, compression saves less than a page of the log and costs more than it saves.
@@ -26,7 +26,7 @@ thread_local! {
 
 /// Packs a body for the store.
 pub(super) fn pack(body: &Bytes) -> Stored {
-    let plain = || Stored { encoding: "plain", bytes: body.to_vec() };
+    let plain = || Stored { encoding: "plain", bytes: body.clone() };
     if body.len() < COMPRESS_FROM_BYTES {
         return plain();
     }
@@ -35,7 +35,9 @@ pub(super) fn pack(body: &Bytes) -> Stored {
             *slot = Compressor::new(LEVEL).ok();
         }
         match slot.as_mut().map(|compressor| compressor.compress(body)) {
-            Some(Ok(bytes)) if bytes.len() < body.len() => Stored { encoding: "zstd", bytes },
+            Some(Ok(bytes)) if bytes.len() < body.len() => {
+                Stored { encoding: "zstd", bytes: bytes.into() }
+            }
             _ => plain(),
         }
     })

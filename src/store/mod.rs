@@ -46,6 +46,7 @@ use crate::job::{Effect, JobId, Lease, State};
 use bytes::Bytes;
 use conn::Pools;
 use group::{Bounds, Carry, Group};
+use record::Incoming;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,16 +77,16 @@ pub struct Store {
     pools: Pools,
     clock: Clock,
     wake: Arc<Wake>,
-    records: Group<Arrival, Recorded>,
+    records: Group<Incoming, Recorded>,
     settlements: Group<Settlement, Settled>,
 }
 
 /// Records batches of arrivals.
 struct Recorder(Pools, Clock, Arc<Wake>);
 
-impl Carry<Arrival, Recorded> for Recorder {
-    async fn carry(&self, arrivals: &[Arrival]) -> Result<Vec<Recorded>, StoreError> {
-        let batch = record::batch(&self.0, arrivals, self.1.now_us()).await?;
+impl Carry<Incoming, Recorded> for Recorder {
+    async fn carry(&self, incoming: &[Incoming]) -> Result<Vec<Recorded>, StoreError> {
+        let batch = record::batch(&self.0, incoming, self.1.now_us()).await?;
         self.2.now(batch.routes);
         Ok(batch.recorded)
     }
@@ -150,7 +151,8 @@ impl Store {
     /// Records an arrival durably, together with others that arrive meanwhile.
     pub async fn record(&self, arrival: Arrival) -> Result<Recorded, StoreError> {
         let cost = arrival.body.len() + arrival.headers.len() + 512;
-        self.records.put(arrival, cost).await
+        let stored = body::pack(&arrival.body);
+        self.records.put(Incoming { arrival, stored }, cost).await
     }
 
     /// Claims jobs that may run now.

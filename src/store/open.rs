@@ -46,6 +46,9 @@ fn sqlite_options(path: &str, cache_kib: u32) -> SqliteConnectOptions {
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
         .pragma("cache_size", format!("-{cache_kib}"))
+        // A statement over many rows keeps what it may have to undo; in a file that cost a write
+        // for every page.
+        .pragma("temp_store", "MEMORY")
         // A checkpoint inside a commit would hold up every request behind it; `checkpoint` does
         // it beside the writer.
         .pragma("wal_autocheckpoint", "0")

@@ -20,78 +20,78 @@ pub(super) struct Batch {
     pub(super) routes: BTreeSet<Arc<str>>,
 }
 
+/// An arrival with its body as it will be stored: packed before it gets in line, where many
+/// threads can, and not by the one that writes.
+pub(super) struct Incoming {
+    pub(super) arrival: Arrival,
+    pub(super) stored: body::Stored,
+}
+
 /// Records a batch in one transaction.
 pub(super) async fn batch(
     pools: &Pools,
-    arrivals: &[Arrival],
+    incoming: &[Incoming],
     now_us: Micros,
 ) -> Result<Batch, StoreError> {
     let mut tx = pools.begin().await?;
     let mut batch = Batch { recorded: Vec::new(), routes: BTreeSet::new() };
     // Sorted by key: two batches on two machines then wait for each other's keys in one order.
     let mut first: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for (index, arrival) in arrivals.iter().enumerate() {
+    for (index, Incoming { arrival, .. }) in incoming.iter().enumerate() {
         first.entry((&arrival.source, &arrival.key)).or_insert(index);
     }
-    let candidates: Vec<&Arrival> = first.values().map(|index| &arrivals[*index]).collect();
-    let inserted = insert(&mut tx, &candidates).await?;
-    let new: Vec<(DeliveryId, &Arrival)> = candidates
-        .iter()
-        .filter_map(|arrival| Some((*inserted.get(&key_of(arrival))?, *arrival)))
-        .collect();
+    let candidates: Vec<&Incoming> = first.values().map(|index| &incoming[*index]).collect();
+    let mut inserted: Vec<Option<DeliveryId>> = vec![None; incoming.len()];
+    for (source, key, id) in insert(&mut tx, &candidates).await? {
+        if let Some(index) = first.get(&(&*source, &*key)) {
+            inserted[*index] = Some(id);
+        }
+    }
+    let arrivals = || incoming.iter().map(|incoming| &incoming.arrival).zip(&inserted).enumerate();
     // Deliveries before lanes, as everywhere: so nobody waits in a circle.
-    let is_new = |index: &usize, arrival: &Arrival| {
-        inserted.contains_key(&key_of(arrival))
-            && first.get(&(&*arrival.source, &*arrival.key)) == Some(index)
-    };
-    let repeats = arrivals.iter().enumerate().filter(|(index, arrival)| !is_new(index, arrival));
-    let repeats: Vec<Repeat> = repeats.map(|(index, arrival)| Repeat { index, arrival }).collect();
+    let repeats = arrivals().filter(|(_, (_, id))| id.is_none());
+    let repeats: Vec<Repeat> =
+        repeats.map(|(index, (arrival, _))| Repeat { index, arrival }).collect();
     let judged = repeat::judge(&mut tx, &repeats, now_us).await?;
-    let states = make_jobs(&mut tx, &new, now_us, &mut batch.routes).await?;
+    let new = arrivals().filter_map(|(_, (arrival, id))| Some(((*id)?, arrival)));
+    let states = make_jobs(&mut tx, &new.collect::<Vec<_>>(), now_us, &mut batch.routes).await?;
     let mut repeated = repeat::revive(&mut tx, judged, now_us, &mut batch.routes).await?;
-    for (index, arrival) in arrivals.iter().enumerate() {
-        let recorded = match repeated.remove(&index) {
-            Some(recorded) => recorded,
-            None => {
-                let id = inserted.get(&key_of(arrival)).copied().unwrap_or(DeliveryId(0));
-                Recorded { id, verdict: Verdict::Accepted, state: states.get(&id).copied() }
-            }
+    for (index, (_, id)) in arrivals() {
+        let accepted = |id: &DeliveryId| Recorded {
+            id: *id,
+            verdict: Verdict::Accepted,
+            state: states.get(id).copied(),
         };
-        batch.recorded.push(recorded);
+        batch.recorded.extend(id.as_ref().map(accepted).or_else(|| repeated.remove(&index)));
     }
     notify(&mut tx, &batch.routes).await?;
     tx.commit().await?;
     Ok(batch)
 }
 
-fn key_of(arrival: &Arrival) -> (String, String) {
-    (arrival.source.to_string(), arrival.key.clone())
-}
-
-/// Inserts what is new and returns its numbers by (source, key).
+/// Inserts what is new and returns its sources, keys and numbers.
 async fn insert(
     tx: &mut Tx,
-    arrivals: &[&Arrival],
-) -> Result<HashMap<(String, String), DeliveryId>, StoreError> {
-    let stored: Vec<body::Stored> =
-        arrivals.iter().map(|arrival| body::pack(&arrival.body)).collect();
-    let text =
-        |read: fn(&Arrival) -> String| Column::Text(arrivals.iter().map(|a| read(a)).collect());
+    incoming: &[&Incoming],
+) -> Result<Vec<(String, String, DeliveryId)>, StoreError> {
+    let arrivals = || incoming.iter().map(|incoming| &incoming.arrival);
+    let stored = || incoming.iter().map(|incoming| &incoming.stored);
+    let text = |read: fn(&Arrival) -> String| Column::Text(arrivals().map(read).collect());
     let columns = vec![
         text(|a| a.source.to_string()),
         text(|a| a.key.clone()),
         text(|a| a.kind.clone()),
-        Column::OptText(arrivals.iter().map(|a| a.entity.clone()).collect()),
-        Column::OptInt(arrivals.iter().map(|a| a.position.occurred_at_us).collect()),
-        Column::OptInt(arrivals.iter().map(|a| a.position.sequence).collect()),
-        Column::Int(arrivals.iter().map(|a| a.received_us).collect()),
+        Column::OptText(arrivals().map(|a| a.entity.clone()).collect()),
+        Column::OptInt(arrivals().map(|a| a.position.occurred_at_us).collect()),
+        Column::OptInt(arrivals().map(|a| a.position.sequence).collect()),
+        Column::Int(arrivals().map(|a| a.received_us).collect()),
         text(|a| coverage_word(a.coverage).into()),
-        Column::OptInt(arrivals.iter().map(|a| a.secret.map(|at| at as i64)).collect()),
-        Column::Blob(arrivals.iter().map(|a| a.fingerprint.to_vec()).collect()),
-        Column::Blob(arrivals.iter().map(|a| a.headers.clone()).collect()),
-        Column::Int(arrivals.iter().map(|a| a.body.len() as i64).collect()),
-        Column::Text(stored.iter().map(|stored| stored.encoding.to_owned()).collect()),
-        Column::Blob(stored.into_iter().map(|stored| stored.bytes).collect()),
+        Column::OptInt(arrivals().map(|a| a.secret.map(|at| at as i64)).collect()),
+        Column::Blob(arrivals().map(|a| a.fingerprint.to_vec()).collect()),
+        Column::Blob(arrivals().map(|a| a.headers.clone()).collect()),
+        Column::Int(arrivals().map(|a| a.body.len() as i64).collect()),
+        Column::Text(stored().map(|stored| stored.encoding.to_owned()).collect()),
+        Column::Blob(stored().map(|stored| stored.bytes.to_vec()).collect()),
     ];
     let rows = tx
         .run_rows(
@@ -105,7 +105,7 @@ async fn insert(
             columns,
         )
         .await?;
-    rows.iter().map(|row| Ok(((row.text(0)?, row.text(1)?), DeliveryId(row.int(2)?)))).collect()
+    rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?, DeliveryId(row.int(2)?)))).collect()
 }
 
 /// Makes the jobs of new deliveries: the first of an empty lane is ready, the others wait.
