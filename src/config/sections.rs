@@ -69,8 +69,8 @@ section! {
 section! {
     /// `[workers]`: what delivers.
     Workers {
-        /// Jobs running at once. Enough to hide slow destinations and to settle in large groups, few
-        /// enough not to flood anybody.
+        /// Jobs running at once. Enough to hide slow destinations and to settle in large groups,
+        /// few enough not to flood anybody.
         concurrency: usize = "64" ["1" to "4096"],
         /// Time until a silent worker loses its job. Three missed heartbeats of ten seconds.
         lease: Duration = "30s" ["1s" to "1h"],
