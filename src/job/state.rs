@@ -77,21 +77,23 @@ impl State {
         matches!(self, Self::Waiting | Self::Ready | Self::Running | Self::Retrying)
     }
 
-    /// One state for the jobs of a delivery: what is still at work before what went wrong before
+    /// Every state, the most urgent first: what is still at work before what went wrong before
     /// what is done.
+    pub const URGENCY: [Self; 9] = [
+        Self::Running,
+        Self::Retrying,
+        Self::Ready,
+        Self::Waiting,
+        Self::Uncertain,
+        Self::Dead,
+        Self::Cancelled,
+        Self::Superseded,
+        Self::Succeeded,
+    ];
+
+    /// One state for the jobs of a delivery: the most urgent one.
     pub fn summary(states: impl IntoIterator<Item = Self>) -> Option<Self> {
-        const URGENCY: [State; 9] = [
-            State::Running,
-            State::Retrying,
-            State::Ready,
-            State::Waiting,
-            State::Uncertain,
-            State::Dead,
-            State::Cancelled,
-            State::Superseded,
-            State::Succeeded,
-        ];
-        let rank = |state: &Self| URGENCY.iter().position(|candidate| candidate == state);
+        let rank = |state: &Self| Self::URGENCY.iter().position(|candidate| candidate == state);
         states.into_iter().min_by_key(rank)
     }
 }

@@ -18,6 +18,7 @@ use crate::job::{JobId, State};
 use bytes::Bytes;
 use rows::{attempt, delivery, job};
 
+/// The state of a delivery is counted here in the order of `State::URGENCY`; a test holds it.
 macro_rules! select_deliveries {
     ($rest:literal) => {
         concat!(
@@ -154,4 +155,20 @@ pub(super) async fn body(pools: &Pools, id: DeliveryId) -> Result<Option<Bytes>,
     let rows = pools.read(text, vec![Arg::Int(id.0)]).await?;
     let Some(row) = rows.first() else { return Ok(None) };
     body::unpack(&row.text(0)?, row.blob(1)?, row.int(2)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statement_ranks_states_as_the_type_does() {
+        let statement = select_deliveries!("");
+        for (at, state) in State::URGENCY.iter().enumerate() {
+            let ranked = format!("WHEN '{}' THEN {at}", state.word());
+            let is_last = at + 1 == State::URGENCY.len();
+            assert!(is_last || statement.contains(&ranked), "{ranked}");
+        }
+        assert!(statement.contains("ELSE 8"));
+    }
 }

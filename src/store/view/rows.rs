@@ -8,19 +8,6 @@ use crate::store::conn::Row;
 use crate::store::error::StoreError;
 use crate::store::state;
 
-/// The states in the order of `State::summary`; the statement above counts them the same way.
-const BY_URGENCY: [State; 9] = [
-    State::Running,
-    State::Retrying,
-    State::Ready,
-    State::Waiting,
-    State::Uncertain,
-    State::Dead,
-    State::Cancelled,
-    State::Superseded,
-    State::Succeeded,
-];
-
 pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
     let headers = KeptHeaders::from_bytes(&row.blob(15)?).0.into_iter();
     let urgency = row.opt_small(17)?.and_then(|at| usize::try_from(at).ok());
@@ -30,7 +17,7 @@ pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
         key: row.text(2)?,
         kind: row.text(3)?,
         entity: row.opt_text(4)?,
-        state: urgency.and_then(|at| BY_URGENCY.get(at)).copied(),
+        state: urgency.and_then(|at| State::URGENCY.get(at)).copied(),
         received_at: Time(row.int(5)?),
         occurred_at: row.opt_int(6)?.map(Time),
         position: row.opt_int(7)?,
