@@ -91,8 +91,8 @@ section! {
         /// Age at which deliveries and their dedup keys are deleted. A month of
         /// redeliveries and some days; a provider that redelivers later prolongs it for itself.
         keys: Duration = "35d" ["1m" to "3650d"],
-        /// How often to delete. Often, so that each time is short.
-        interval: Duration = "1m" ["1s" to "1d"],
+        /// How often to delete. Each time looks at all that is old; an hour more does not matter.
+        interval: Duration = "1h" ["1s" to "1d"],
         /// Rows deleted in one transaction. Few, so that arrivals never wait long behind it.
         batch: usize = "500" ["1" to "10000"],
     }

@@ -4,12 +4,12 @@
 //! and remembers up to where there is nothing left to do. Unfinished work is never touched.
 
 use super::Store;
-use super::conn::Tx;
+use super::conn::{Row, Tx};
 use super::error::StoreError;
 use super::sql::{Arg, Column};
 use crate::delivery::{DeliveryId, Micros};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How long each part of the ledger is kept.
@@ -50,6 +50,76 @@ struct Seen {
     open: bool,
 }
 
+/// A window of deliveries, each with what is still kept of it and whether it has work to do: a
+/// dead job that halts its lane counts as work, or nobody could find what the lane waits for.
+const WINDOW: &str = "SELECT d.id, d.received_us, d.source,
+        CASE WHEN d.encoding = 'forgotten' THEN 0 ELSE 1 END,
+        CASE WHEN EXISTS (SELECT 1 FROM attempts a
+            WHERE a.job >= d.id * 4096 AND a.job < d.id * 4096 + 4096) THEN 1 ELSE 0 END,
+        CASE WHEN EXISTS (SELECT 1 FROM jobs j
+            WHERE j.id >= d.id * 4096 AND j.id < d.id * 4096 + 4096
+            AND (j.state IN ('waiting', 'ready', 'running', 'retrying', 'uncertain')
+                OR EXISTS (SELECT 1 FROM lanes l WHERE l.halted_by = j.id
+                    AND l.lane = j.lane))) THEN 1 ELSE 0 END
+     FROM deliveries d WHERE d.id > $1 AND d.received_us < $2 ORDER BY d.id LIMIT $3";
+
+/// What of a window is old enough to be forgotten.
+#[derive(Default)]
+struct Due {
+    bodies: Vec<i64>,
+    attempts: Vec<i64>,
+    deliveries: Vec<i64>,
+}
+
+impl Due {
+    fn ids(&self) -> BTreeSet<i64> {
+        let all = self.bodies.iter().chain(&self.attempts).chain(&self.deliveries);
+        all.copied().collect()
+    }
+
+    fn counted(&self) -> Pruned {
+        Pruned {
+            bodies: self.bodies.len() as u64,
+            attempts: self.attempts.len() as u64,
+            deliveries: self.deliveries.len() as u64,
+            lanes: 0,
+        }
+    }
+}
+
+impl Ages {
+    fn of_key(&self, source: &str) -> Duration {
+        self.keys.get(source).copied().unwrap_or(self.keys_default)
+    }
+
+    /// Received before this, something of a delivery may be old enough.
+    fn youngest_us(&self, now_us: Micros) -> Micros {
+        let least = self.bodies.min(self.attempts).min(self.keys_default);
+        before(now_us, self.keys.values().copied().fold(least, Duration::min))
+    }
+
+    fn due(&self, window: &[Seen], now_us: Micros) -> Due {
+        let mut due = Due::default();
+        for seen in window.iter().filter(|seen| !seen.open) {
+            if seen.received_us < before(now_us, self.of_key(&seen.source)) {
+                due.deliveries.push(seen.id.0);
+                continue;
+            }
+            if seen.body_kept && seen.received_us < before(now_us, self.bodies) {
+                due.bodies.push(seen.id.0);
+            }
+            if seen.attempts_kept && seen.received_us < before(now_us, self.attempts) {
+                due.attempts.push(seen.id.0);
+            }
+        }
+        due
+    }
+}
+
+fn before(now_us: Micros, age: Duration) -> Micros {
+    now_us - i64::try_from(age.as_micros()).unwrap_or(i64::MAX / 2)
+}
+
 impl Store {
     /// Looks at the next window after `from` and forgets what is old enough; `dry_run` only
     /// counts. Returns where to go on, or `None` at the end of what is old.
@@ -60,68 +130,34 @@ impl Store {
         dry_run: bool,
     ) -> Result<(Pruned, Option<DeliveryId>), StoreError> {
         let now_us = self.clock.now_us();
-        let before =
-            |age: Duration| now_us - i64::try_from(age.as_micros()).unwrap_or(i64::MAX / 2);
-        let mut youngest = before(ages.bodies.min(ages.attempts).min(ages.keys_default));
-        for age in ages.keys.values() {
-            youngest = youngest.max(before(*age));
+        let youngest_us = ages.youngest_us(now_us);
+        let args = || vec![Arg::Int(from.0), Arg::Int(youngest_us), Arg::Int(ages.batch)];
+        // Looked at without the writer first: most of what is old was forgotten long ago.
+        let window = seen(&self.pools.read(WINDOW, args()).await?)?;
+        let next = window.last().map(|seen| seen.id);
+        let due = ages.due(&window, now_us);
+        if dry_run || (due.ids().is_empty() && next.is_some()) {
+            return Ok((due.counted(), next));
         }
         let mut tx = self.pools.begin().await?;
-        let window = window(&mut tx, from, youngest, ages.batch).await?;
-        let next = window.last().map(|seen| seen.id);
-        let (mut bodies, mut attempts, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
-        for seen in window.iter().filter(|seen| !seen.open) {
-            let keys = ages.keys.get(&seen.source).copied().unwrap_or(ages.keys_default);
-            if seen.received_us < before(keys) {
-                deliveries.push(seen.id.0);
-                continue;
-            }
-            if seen.body_kept && seen.received_us < before(ages.bodies) {
-                bodies.push(seen.id.0);
-            }
-            if seen.attempts_kept && seen.received_us < before(ages.attempts) {
-                attempts.push(seen.id.0);
-            }
-        }
-        let mut pruned = Pruned {
-            bodies: bodies.len() as u64,
-            attempts: attempts.len() as u64,
-            deliveries: deliveries.len() as u64,
-            lanes: 0,
-        };
-        if dry_run {
-            return Ok((pruned, next));
-        }
-        forget(&mut tx, bodies, attempts, deliveries).await?;
+        let locked = due.ids();
+        lock(&mut tx, &locked).await?;
+        // Somebody may have opened a job again since: what counts is how it stands under the lock.
+        let mut window = seen(&tx.run(WINDOW, args()).await?)?;
+        window.retain(|seen| locked.contains(&seen.id.0));
+        let due = ages.due(&window, now_us);
+        let mut pruned = due.counted();
+        forget(&mut tx, due).await?;
         if next.is_none() {
-            pruned.lanes = drop_lanes(&mut tx, before(ages.keys_default), ages.batch).await?;
+            let idle_us = before(now_us, ages.keys_default);
+            pruned.lanes = drop_lanes(&mut tx, idle_us, ages.batch).await?;
         }
         tx.commit().await?;
         Ok((pruned, next))
     }
 }
 
-async fn window(
-    tx: &mut Tx,
-    from: DeliveryId,
-    youngest_us: Micros,
-    count: i64,
-) -> Result<Vec<Seen>, StoreError> {
-    let rows = tx
-        .run(
-            "SELECT d.id, d.received_us, d.source,
-                CASE WHEN d.encoding = 'forgotten' THEN 0 ELSE 1 END,
-                CASE WHEN EXISTS (SELECT 1 FROM attempts a
-                    WHERE a.job >= d.id * 4096 AND a.job < d.id * 4096 + 4096) THEN 1 ELSE 0 END,
-                CASE WHEN EXISTS (SELECT 1 FROM jobs j
-                    WHERE j.id >= d.id * 4096 AND j.id < d.id * 4096 + 4096
-                    AND (j.state IN ('waiting', 'ready', 'running', 'retrying', 'uncertain')
-                        OR EXISTS (SELECT 1 FROM lanes l WHERE l.halted_by = j.id
-                            AND l.lane = j.lane))) THEN 1 ELSE 0 END
-             FROM deliveries d WHERE d.id > $1 AND d.received_us < $2 ORDER BY d.id LIMIT $3",
-            vec![Arg::Int(from.0), Arg::Int(youngest_us), Arg::Int(count)],
-        )
-        .await?;
+fn seen(rows: &[Row]) -> Result<Vec<Seen>, StoreError> {
     rows.iter()
         .map(|row| {
             Ok(Seen {
@@ -136,12 +172,30 @@ async fn window(
         .collect()
 }
 
-async fn forget(
-    tx: &mut Tx,
-    bodies: Vec<i64>,
-    attempts: Vec<i64>,
-    deliveries: Vec<i64>,
-) -> Result<(), StoreError> {
+/// Locks deliveries, then their jobs: nobody repeats, replays or retries them meanwhile.
+async fn lock(tx: &mut Tx, ids: &BTreeSet<i64>) -> Result<(), StoreError> {
+    let ids = || vec![Column::Int(ids.iter().copied().collect())];
+    tx.run_rows(
+        "WITH v(id) AS ({rows})
+         SELECT d.id FROM deliveries d WHERE d.id IN (SELECT id FROM v) ORDER BY d.id {for_update}",
+        vec![],
+        ids(),
+    )
+    .await?;
+    tx.run_rows(
+        "WITH v(id) AS ({rows})
+         SELECT j.id FROM jobs j WHERE j.id IN (SELECT o.id FROM v
+            JOIN jobs o ON o.id >= v.id * 4096 AND o.id < v.id * 4096 + 4096)
+         ORDER BY j.id {for_update}",
+        vec![],
+        ids(),
+    )
+    .await?;
+    Ok(())
+}
+
+async fn forget(tx: &mut Tx, due: Due) -> Result<(), StoreError> {
+    let Due { bodies, attempts, deliveries } = due;
     tx.run_rows(
         "WITH v(id) AS ({rows})
          UPDATE deliveries SET encoding = 'forgotten', body = $1
