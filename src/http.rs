@@ -91,7 +91,7 @@ fn invite(intake: &Intake, head: Request) -> Result<Request, Response<BoxBody>> 
     let name = head.path().strip_prefix("/hooks/").unwrap_or_default().trim_end_matches('/');
     let announced = head.headers().get(CONTENT_LENGTH);
     let announced = announced.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    let limit = intake.sources.get(name).map(|entry| entry.source.body_bytes_max);
+    let limit = intake.entry(name).map(|entry| entry.source.body_bytes_max);
     match (announced, limit) {
         (Some(announced), Some(limit)) if announced > limit => {
             let mut refusal = Response::new(Answer::TooLarge.status());
@@ -107,7 +107,7 @@ async fn hook(request: HttpRequest, mut body: Payload, intake: Data<Intake>) -> 
     match *request.method() {
         Method::POST => {}
         Method::GET | Method::HEAD => {
-            let known = intake.sources.get(name).is_some_and(|entry| !entry.source.disabled);
+            let known = intake.entry(name).is_some();
             let status = if known { StatusCode::OK } else { StatusCode::NOT_FOUND };
             return HttpResponse::build(status).body(Unread(body));
         }

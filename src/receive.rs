@@ -65,6 +65,11 @@ pub struct Head<'r> {
 }
 
 impl Intake {
+    /// The source of a name, as far as the outside may know: a disabled one is as good as none.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.sources.get(name).filter(|entry| !entry.source.disabled)
+    }
+
     /// Receives one request for a source.
     pub async fn receive<E>(
         &self,
@@ -72,8 +77,7 @@ impl Intake {
         head: Head<'_>,
         body: impl Stream<Item = Result<Bytes, E>> + Unpin,
     ) -> Answer {
-        let entry = self.sources.get(name).filter(|entry| !entry.source.disabled);
-        let Some(entry) = entry else {
+        let Some(entry) = self.entry(name) else {
             self.metrics.received.with_label_values(&["-"]).inc();
             return Answer::NoSource;
         };

@@ -202,6 +202,13 @@ both!(unknown_and_disabled_sources_look_alike, |world| async {
         };
         assert_eq!((status("off").await, status("no-such").await), (404, 404));
     }
+    for name in ["off", "no-such"] {
+        let announced = signed.clone().to(&format!("/hooks/{name}"));
+        let announced = announced.header("Expect", "100-continue");
+        let mut wire = server.wire().await;
+        wire.send(&announced.head(&[("Content-Length", "27262984")])).await.unwrap();
+        assert_eq!(wire.answer().await.unwrap().status, 100, "{name} has no limit to tell of");
+    }
     let forged = signed.with("X-Hub-Signature-256", format!("sha256={}", "0".repeat(64)));
     assert_eq!(server.post("github", forged).await.status, 401);
     assert_eq!(server.deliveries("").await.len(), 0);
