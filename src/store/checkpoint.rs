@@ -65,7 +65,9 @@ async fn step(
     let (logged, moved): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
     if logged >= RESTART_PAGES {
         let mut held = writer.acquire().await?;
-        sqlx::query("PRAGMA wal_checkpoint(RESTART)").fetch_one(&mut *held).await?;
+        // Passive too: any other kind waits for whoever reads, and all commits would wait with it.
+        // Once everything is moved, the next commit starts the log over by itself.
+        sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").fetch_one(&mut *held).await?;
         return Ok(0);
     }
     if moved == moved_before {

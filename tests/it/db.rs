@@ -87,6 +87,45 @@ fn a_sqlite_file_that_stays_locked_is_our_fault_and_nothing_is_lost() {
 }
 
 #[test]
+fn whoever_reads_sqlite_for_long_holds_up_no_commit_and_the_log_starts_over_afterwards() {
+    run(Engine::Sqlite, async |world| {
+        let server = world.serve(&logged("github")).await;
+        let Database::Sqlite(file) = &world.database else { panic!("a file") };
+        let log = format!("{}-wal", file.display());
+        let log_bytes = || std::fs::metadata(&log).expect("the log").len();
+        // Nothing that compresses well: the log has to grow.
+        let large = |n: u32| {
+            let noise: String =
+                (0..1500).map(|_| format!("{:016x}", rand::random::<u64>())).collect();
+            github(&format!("7d3c00b0-{n}"), format!("{{\"x\":\"{noise}\"}}")).to("/hooks/github")
+        };
+        server.post("github", github("7d3c00b1", "{}")).await;
+        let mut reader = world.database.connect().await;
+        reader.run("BEGIN; SELECT count(*) FROM deliveries").await;
+        for round in 0.. {
+            let burst = (0..200).map(|n| large(round * 200 + n)).collect();
+            let answers = send_all(server.public(), burst, 16, Default::default()).await;
+            assert!(answers.iter().flatten().all(|answer| answer.status == 200));
+            if log_bytes() > 40 << 20 {
+                break;
+            }
+        }
+        for n in 0..10 {
+            let answers = timed(&server, [large(100_000 + n)]).await;
+            assert_eq!(answers[0].0.status, 200);
+            assert!(slowest(&answers) < Duration::from_secs(2), "{:?}", slowest(&answers));
+        }
+        reader.run("COMMIT").await;
+        let grown = log_bytes();
+        for round in 500..503 {
+            let burst = (0..200).map(|n| large(round * 200 + n)).collect();
+            send_all(server.public(), burst, 16, Default::default()).await;
+        }
+        assert!(log_bytes() < grown + (8 << 20), "the log of {grown} bytes went on growing");
+    });
+}
+
+#[test]
 fn serialization_failures_of_postgres_are_tried_again_and_shown_to_nobody() {
     run(Engine::Postgres, async |world| {
         let name = world.database.url().rsplit_once('/').unwrap().1.to_owned();
