@@ -6,10 +6,15 @@
 use super::error::StoreError;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc, oneshot};
 
 /// Times that a batch is tried again at once when another transaction was in its way.
 const CONTENDED_TRIES: usize = 8;
+
+/// Time for a batch. No healthy store needs a second; one that cannot be heard of any more, such
+/// as behind a cut wire, would otherwise keep everybody waiting until the kernel gives up.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Waiting<I, O> {
     item: I,
@@ -107,12 +112,12 @@ async fn carry_out<I: Sync, O>(
     carry: &impl Carry<I, O>,
     items: &[I],
 ) -> Vec<Result<O, StoreError>> {
-    match while_contended(|| carry.carry(items)).await {
+    match within_time(carry, items).await {
         Ok(outputs) => outputs.into_iter().map(Ok).collect(),
         Err(StoreError::Refused(_)) if items.len() > 1 => {
             let mut results = Vec::with_capacity(items.len());
             for item in items {
-                let alone = while_contended(|| carry.carry(std::slice::from_ref(item))).await;
+                let alone = within_time(carry, std::slice::from_ref(item)).await;
                 results.push(alone.and_then(|mut outputs| {
                     outputs.pop().ok_or_else(|| StoreError::Refused("no result".into()))
                 }));
@@ -121,6 +126,16 @@ async fn carry_out<I: Sync, O>(
         }
         Err(error) => items.iter().map(|_| Err(error.again())).collect(),
     }
+}
+
+async fn within_time<I: Sync, O>(
+    carry: &impl Carry<I, O>,
+    items: &[I],
+) -> Result<Vec<O>, StoreError> {
+    let carrying = while_contended(|| carry.carry(items));
+    tokio::time::timeout(BATCH_TIMEOUT, carrying).await.unwrap_or_else(|_| {
+        Err(StoreError::Unavailable(format!("no answer within {BATCH_TIMEOUT:?}")))
+    })
 }
 
 /// Does it again at once while other transactions are in its way, a bounded number of times.

@@ -3,9 +3,12 @@
 //! Every case has a cluster of its own to torment.
 
 use crate::harness::*;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// A case on a cluster of its own.
 fn on_a_cluster(case: impl AsyncFnOnce(World, Arc<Cluster>)) {
@@ -27,6 +30,32 @@ async fn terminate(cluster: &Cluster) {
     cluster
         .run(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {of_ours}"))
         .await;
+}
+
+#[test]
+fn a_postgres_that_falls_silent_is_given_up_on_and_the_sender_is_told() {
+    on_a_cluster(async |world, _| {
+        let server = world.serve(&logged("github")).await;
+        server.post("github", github("7d3c00c0", "{}")).await;
+        server.settled().await;
+        // Paused, its connections stay open and say nothing, as behind a cut wire.
+        let mut other = world.database.connect().await;
+        let ours = "FROM pg_stat_activity WHERE application_name = 'posthouse'";
+        let mut paused = Vec::new();
+        for at in 0..other.number(&format!("SELECT count(*) {ours}")).await {
+            let pid = format!("SELECT pid::bigint {ours} ORDER BY pid OFFSET {at} LIMIT 1");
+            paused.push(Pid::from_raw(i32::try_from(other.number(&pid).await).unwrap()));
+        }
+        paused.iter().for_each(|pid| kill(*pid, Signal::SIGSTOP).unwrap());
+        let begun = Instant::now();
+        let answer = server.post("github", github("7d3c00c1", "{}")).await;
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")));
+        assert!(begun.elapsed() < Duration::from_secs(28), "{:?}", begun.elapsed());
+        paused.iter().for_each(|pid| kill(*pid, Signal::SIGCONT).unwrap());
+        assert_eq!(server.post("github", github("7d3c00c1", "{}")).await.status, 200);
+        server.settled().await;
+        assert_eq!(server.deliveries("").await.len(), 2);
+    });
 }
 
 #[test]
