@@ -10,6 +10,7 @@ mod ledger;
 mod operate;
 mod query;
 mod setup;
+mod stop;
 mod token;
 
 use crate::clock::Clock;
@@ -17,7 +18,7 @@ use crate::config::Config;
 use crate::delivery::Micros;
 use crate::http::Running;
 use crate::retain;
-use crate::source::{Route, Source};
+use crate::source::{Destination, Route, Source};
 use crate::store::{Ages, Store};
 use crate::telemetry::Metrics;
 use actix_web::http::Method;
@@ -28,6 +29,7 @@ use actix_web::{App, FromRequest, Handler, HttpServer, Resource, Responder, guar
 use answer::{Fault, refusal};
 use health::Recent;
 use providers::Secret;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -43,6 +45,7 @@ pub struct Admin {
     token: Token,
     sources: Vec<Arc<Source>>,
     routes: Vec<Arc<Route>>,
+    destinations: BTreeMap<Arc<str>, Destination>,
     ages: Ages,
     workers: Option<Liveness>,
     probed: Recent<Result<(), &'static str>>,
@@ -66,6 +69,7 @@ impl Admin {
             token: Token::new(&token),
             sources: config.sources.values().cloned().collect(),
             routes: config.routes.clone(),
+            destinations: config.destinations.clone(),
             ages: retain::ages(config),
             workers,
             probed: Recent::default(),
@@ -155,11 +159,12 @@ fn api_paths(paths: &mut ServiceConfig) {
         .service(get("/jobs/{id}", ledger::job))
         .service(post("/jobs/{id}/retry", operate::retry))
         .service(post("/jobs/{id}/cancel", operate::cancel))
+        .service(post("/jobs/{id}/resolve", operate::resolve))
         .service(post("/replays", operate::replays))
         .service(post("/prune", operate::prune))
         .service(get("/routes", setup::routes))
-        .service(post("/routes/{name}/pause", operate::pause))
-        .service(post("/routes/{name}/resume", operate::resume))
+        .service(both("/pauses", stop::pauses, stop::pause))
+        .service(post("/pauses/resume", stop::resume))
         .service(get("/sources", setup::sources))
         .service(get("/rejections", setup::rejections))
         .service(get("/operations", setup::operations))
@@ -176,6 +181,22 @@ where
     web::resource(path)
         .route(web::route().guard(reads).to(handler))
         .default_service(web::to(|| async { wrong_method("GET, HEAD") }))
+}
+
+fn both<F, Args, G, More>(path: &str, reading: F, posting: G) -> Resource
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+    G: Handler<More>,
+    More: FromRequest + 'static,
+    G::Output: Responder + 'static,
+{
+    let reads = guard::Any(guard::Get()).or(guard::Head());
+    web::resource(path)
+        .route(web::route().guard(reads).to(reading))
+        .route(web::method(Method::POST).to(posting))
+        .default_service(web::to(|| async { wrong_method("GET, HEAD, POST") }))
 }
 
 fn post<F, Args>(path: &str, handler: F) -> Resource

@@ -19,10 +19,12 @@ mod replay;
 mod routes;
 mod serve;
 mod settings;
+mod stop;
 mod table;
 mod tally;
 mod times;
 mod trigger;
+mod why;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use failure::Failure;
@@ -104,6 +106,12 @@ enum Command {
     /// What goes where
     #[command(subcommand)]
     Routes(routes::Routes),
+    /// Stops a source, a route, a destination or a lane: what is recorded stays recorded
+    Pause(stop::Pause),
+    /// Lets something paused go on
+    Resume(stop::Resume),
+    /// Lists what is paused, since when and why
+    Pauses,
     /// What was refused
     #[command(subcommand)]
     Rejections(rejections::Rejections),
@@ -157,6 +165,9 @@ fn obey(global: &Global, command: Command) -> Result<(), Failure> {
         Command::Jobs(jobs) => settings::block_on(jobs.run(global)),
         Command::Replay(replay) => settings::block_on(replay.run(global)),
         Command::Routes(routes) => settings::block_on(routes.run(global)),
+        Command::Pause(pause) => settings::block_on(pause.run(global)),
+        Command::Resume(resume) => settings::block_on(resume.run(global)),
+        Command::Pauses => settings::block_on(stop::list(global)),
         Command::Rejections(rejections) => settings::block_on(rejections.run(global)),
         Command::Prune(prune) => settings::block_on(prune.run(global)),
     }

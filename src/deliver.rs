@@ -19,12 +19,13 @@ mod stub;
 
 pub use facts::{idempotency_key, stable_id};
 
-use crate::job::{Class, Lease, Outcome};
-use crate::source::{CommandDestination, Destination};
+use crate::job::{Class, Fault, Lease, Outcome};
+use crate::source::{CommandDestination, Destination, Target};
 use http::Http;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of an answer that are kept: enough for an error message, too little to fill the store.
 pub const EXCERPT_BYTES_MAX: usize = 4096;
@@ -59,7 +60,7 @@ enum Ready {
     Http(Box<Http>),
     Command(CommandDestination),
     Log,
-    Handler(Arc<dyn Handler>),
+    Handler(Arc<dyn Handler>, Duration),
 }
 
 impl Destinations {
@@ -73,16 +74,16 @@ impl Destinations {
             |name: &str, fault: String| DestinationUnusable { name: name.to_owned(), fault };
         let mut ready = BTreeMap::new();
         for (name, destination) in configured {
-            let prepared = match destination {
-                Destination::Http(http) => Http::new(http).map(|http| Ready::Http(Box::new(http))),
-                Destination::Command(command) if command.argv.is_empty() => {
+            let prepared = match &destination.target {
+                Target::Http(http) => Http::new(http).map(|http| Ready::Http(Box::new(http))),
+                Target::Command(command) if command.argv.is_empty() => {
                     Err("the command is empty".to_owned())
                 }
-                Destination::Command(command) => Ok(Ready::Command(command.clone())),
-                Destination::Log => Ok(Ready::Log),
-                Destination::Handler => handlers
+                Target::Command(command) => Ok(Ready::Command(command.clone())),
+                Target::Log => Ok(Ready::Log),
+                Target::Handler { timeout } => handlers
                     .remove(&**name)
-                    .map(Ready::Handler)
+                    .map(|handler| Ready::Handler(handler, *timeout))
                     .ok_or_else(|| "no handler is registered under this name".to_owned()),
             };
             ready.insert(name.clone(), prepared.map_err(|fault| unusable(name, fault))?);
@@ -102,25 +103,38 @@ impl Destinations {
     /// Dropping the future ends the attempt: the connection is closed, the command killed.
     pub async fn deliver(&self, destination: &str, lease: &Lease, now_us: i64) -> Outcome {
         // The operator may put the name back, so this is no reason to give the job up at once.
-        let failed = Class::Failed { retry_after_ms: None };
+        let failed = |detail: String| {
+            bounded(Outcome::new(Class::Unreached, detail).blaming(Fault::Posthouse))
+        };
         let Some(ready) = self.0.get(destination) else {
-            let detail = format!("no destination {destination:?} is configured");
-            return bounded(Outcome::new(failed, detail));
+            return failed(format!("no destination {destination:?} is configured"));
         };
         let body = match &lease.delivery.body {
             Some(body) => body,
             None if lease.delivery.forgotten => {
-                return Outcome::new(Class::Refused, "body forgotten by retention");
+                let outcome = Outcome::new(Class::Refused, "body forgotten by retention");
+                return outcome.blaming(Fault::Posthouse);
             }
-            None => return Outcome::new(failed, "the body was not loaded from the store"),
+            None => return failed("the body was not loaded from the store".into()),
         };
         bounded(match ready {
             Ready::Http(http) => http.deliver(lease, body, now_us).await,
             Ready::Command(command) => command::deliver(command, lease, body).await,
             Ready::Log => log::deliver(lease),
-            Ready::Handler(handler) => handler.handle(lease).await,
+            Ready::Handler(handler, timeout) => handled(&**handler, *timeout, lease).await,
         })
     }
+}
+
+/// Calls a handler within its time. Its writes are lost with it, so only what it did beyond the
+/// database is in doubt.
+async fn handled(handler: &dyn Handler, timeout: Duration, lease: &Lease) -> Outcome {
+    let outcome = tokio::time::timeout(timeout, handler.handle(lease)).await;
+    let outcome = outcome.unwrap_or_else(|_| {
+        let ms = timeout.as_millis();
+        Outcome::new(Class::Uncertain, format!("the handler did not end within {ms} ms"))
+    });
+    outcome.blaming(Fault::Handler)
 }
 
 /// Holds the two texts of an outcome within their bounds.
@@ -161,8 +175,19 @@ mod tests {
         }
     }
 
+    fn mine() -> Destination {
+        Destination {
+            target: Target::Handler { timeout: Duration::from_secs(5) },
+            idempotent: true,
+            reconcile: None,
+            circuit: None,
+            rate_per_s: None,
+            concurrency: None,
+        }
+    }
+
     fn with_handler() -> Destinations {
-        let configured = BTreeMap::from([("mine".into(), Destination::Handler)]);
+        let configured = BTreeMap::from([("mine".into(), mine())]);
         let handler: Arc<dyn Handler> = Arc::new(Talkative);
         Destinations::new(&configured, BTreeMap::from([("mine".to_owned(), handler)])).unwrap()
     }
@@ -180,13 +205,14 @@ mod tests {
     async fn only_a_forgotten_body_is_refused_for_good() {
         let mut lease = sample::lease(b"{}");
         let unknown = with_handler().deliver("other", &lease, 0).await;
-        assert_eq!(unknown.class, Class::Failed { retry_after_ms: None });
+        assert_eq!(unknown.class, Class::Unreached);
         Arc::make_mut(&mut lease.delivery).body = None;
         let missing = with_handler().deliver("mine", &lease, 0).await;
-        assert_eq!(missing.class, Class::Failed { retry_after_ms: None });
+        assert_eq!(missing.class, Class::Unreached);
         Arc::make_mut(&mut lease.delivery).forgotten = true;
         let forgotten = with_handler().deliver("mine", &lease, 0).await;
-        assert_eq!(forgotten, Outcome::new(Class::Refused, "body forgotten by retention"));
+        let refused = Outcome::new(Class::Refused, "body forgotten by retention");
+        assert_eq!(forgotten, refused.blaming(Fault::Posthouse));
     }
 
     #[test]
@@ -195,7 +221,7 @@ mod tests {
         let stray = BTreeMap::from([("mine".to_owned(), handler)]);
         let fault = Destinations::new(&BTreeMap::new(), stray).err().unwrap().to_string();
         assert_eq!(fault, "destinations.mine: a handler is registered, but not configured");
-        let configured = BTreeMap::from([("mine".into(), Destination::Handler)]);
+        let configured = BTreeMap::from([("mine".into(), mine())]);
         let fault = Destinations::new(&configured, BTreeMap::new()).err().unwrap().to_string();
         assert_eq!(fault, "destinations.mine: no handler is registered under this name");
     }

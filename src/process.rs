@@ -6,7 +6,7 @@
 use crate::clock::Clock;
 use crate::decide::decide;
 use crate::deliver::Destinations;
-use crate::job::{Attempt, Class, Effect, Lease, Outcome, Parcel};
+use crate::job::{Attempt, Class, Effect, Fault, Lease, Outcome, Parcel};
 use crate::keep::Keeper;
 use crate::source::Route;
 use crate::store::{Settled, Settlement, Store, StoreError};
@@ -66,7 +66,7 @@ impl Processor {
                 self.keeper.release(&lease);
                 return;
             }
-            () = self.cut_off() => Outcome::new(Class::Unknown,
+            () = self.cut_off() => Outcome::new(Class::Uncertain,
                 "broken off by the shutdown of the worker, outcome unknown"),
         };
         drop(place);
@@ -79,24 +79,25 @@ impl Processor {
     /// Calls the destination. A panic in it is a failed attempt.
     async fn deliver(&self, lease: &Lease) -> Outcome {
         let Some(route) = self.routes.get(&lease.route) else {
-            let class = Class::Failed { retry_after_ms: None };
-            return Outcome::new(class, "the route is not configured any more");
+            let outcome = Outcome::new(Class::Unreached, "the route is not configured any more");
+            return outcome.blaming(Fault::Posthouse);
         };
         let (parcel, _held) = match self.with_body(&lease.delivery).await {
             Ok(held) => held,
             Err(error) => {
-                let class = Class::Failed { retry_after_ms: None };
-                return Outcome::new(class, format!("the body could not be read: {error}"));
+                let detail = format!("the body could not be read: {error}");
+                return Outcome::new(Class::Unreached, detail).blaming(Fault::Posthouse);
             }
         };
-        let lease = Lease { delivery: parcel, ..lease.clone() };
+        let entity = entity(route, &parcel);
+        let lease = Lease { delivery: parcel, entity, ..lease.clone() };
         let now_us = self.clock.now_us();
         let delivering = self.destinations.deliver(&route.destination, &lease, now_us);
         AssertUnwindSafe(delivering).catch_unwind().await.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
             let text = text.unwrap_or_else(|| "without a message".into());
-            Outcome::new(Class::Failed { retry_after_ms: None }, format!("panicked: {text}"))
+            Outcome::new(Class::Failed, format!("panicked: {text}")).blaming(Fault::Handler)
         })
     }
 
@@ -143,7 +144,7 @@ impl Processor {
                 }
                 Err(StoreError::Refused(error)) if !attempt.outcome.writes.is_empty() => {
                     let text = format!("the handler's writes were refused: {error}");
-                    attempt.outcome = Outcome::new(Class::Failed { retry_after_ms: None }, text);
+                    attempt.outcome = Outcome::new(Class::Failed, text).blaming(Fault::Handler);
                 }
                 Err(error) => {
                     if !self.keeper.may_still_hold(lease) {
@@ -178,6 +179,13 @@ impl Processor {
     }
 }
 
+/// What the lane of a delivery on a route is about.
+fn entity(route: &Route, parcel: &Parcel) -> Option<String> {
+    let body = parcel.body.as_deref().unwrap_or_default();
+    let plan = route.plan(parcel.entity.as_deref(), parcel.headers.get("content-type"), body);
+    plan.lane.map(|lane| lane.entity)
+}
+
 /// Logs an effect that somebody may want to know of.
 pub fn report(metrics: &Metrics, lease: &Lease, attempt: &Attempt, effect: &Effect) {
     let detail = &attempt.outcome.detail;
@@ -193,11 +201,16 @@ pub fn report(metrics: &Metrics, lease: &Lease, attempt: &Attempt, effect: &Effe
         Effect::Die { halt_lane, pause_route } => {
             metrics.died.with_label_values(&[&*lease.route]).inc();
             tracing::error!(job = %lease.job, route = %lease.route, attempt = lease.attempt,
-                reason = detail, halt_lane, pause_route, "ALARM: job dead");
+                reason = detail, halt_lane, pause_route, "job dead");
             if *pause_route {
                 tracing::error!(route = %lease.route, reason = detail,
-                    "ALARM: route paused; `posthouse routes resume` lets it go on");
+                    "route paused; `posthouse resume route` lets it go on");
             }
+        }
+        Effect::Doubt { halt_lane, .. } => {
+            metrics.uncertain.with_label_values(&[&*lease.route]).inc();
+            tracing::error!(job = %lease.job, route = %lease.route, attempt = lease.attempt,
+                reason = detail, halt_lane, "job uncertain; `posthouse jobs resolve` decides");
         }
     }
 }

@@ -11,7 +11,7 @@ use apalis::prelude::{Task, TaskBuilder, WorkerBuilder, WorkerContext};
 use apalis_core::backend::finalize::Ephemeral;
 use apalis_core::backend::{Backend, BackendConfig};
 use apalis_core::task::task_id::RandomId;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -30,8 +30,8 @@ pub struct Claimer {
     pub store: Store,
     /// The ledger's time.
     pub clock: Clock,
-    /// Routes to claim for.
-    pub routes: Vec<Arc<str>>,
+    /// Routes to claim for, and their destinations.
+    pub routes: BTreeMap<Arc<str>, Arc<str>>,
     /// This process.
     pub worker: Arc<str>,
     /// Deliveries that may be under way at once.
@@ -51,19 +51,19 @@ impl Claimer {
     /// Claims until told to stop. Dropping the sender ends the worker once it is done.
     async fn run(mut self, leases: mpsc::Sender<Work>) {
         let places = Arc::new(Semaphore::new(self.concurrency));
-        let mut dirty: VecDeque<Arc<str>> = self.routes.iter().cloned().collect();
+        let mut dirty: VecDeque<Arc<str>> = self.routes.keys().cloned().collect();
         let wake = self.store.wake().clone();
         let mut next_poll = tokio::time::Instant::now() + self.poll;
         while !*self.stop.borrow() {
             let (routes, next_due) = wake.take(self.clock.now_us());
             for route in routes {
-                if self.routes.contains(&route) && !dirty.contains(&route) {
+                if self.routes.contains_key(&route) && !dirty.contains(&route) {
                     dirty.push_back(route);
                 }
             }
             if tokio::time::Instant::now() >= next_poll {
                 next_poll = tokio::time::Instant::now() + self.poll;
-                dirty = self.routes.iter().cloned().collect();
+                dirty = self.routes.keys().cloned().collect();
             }
             let Some(route) = dirty.pop_front() else {
                 self.touch();
@@ -119,6 +119,7 @@ impl Claimer {
         let lease_us = i64::try_from(self.lease.as_micros()).unwrap_or(i64::MAX / 2);
         Claim {
             route: route.clone(),
+            destination: self.routes.get(route).cloned().unwrap_or_else(|| "".into()),
             count: count as i64,
             worker: self.worker.clone(),
             lease_until_us: self.clock.now_us() + lease_us,

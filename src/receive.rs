@@ -64,6 +64,13 @@ pub struct Head<'r> {
     pub headers: Vec<(&'r str, &'r [u8])>,
 }
 
+impl<'r> Head<'r> {
+    /// The first line of a header, by its lower-case name.
+    pub fn header(&self, name: &str) -> Option<&'r [u8]> {
+        self.headers.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)
+    }
+}
+
 impl Intake {
     /// The source of a name, as far as the outside may know: a disabled one is as good as none.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
@@ -149,7 +156,7 @@ impl Intake {
         let headers = kept(head, entry.source.provider.forwarded());
         let received_us = self.clock.now_us();
         let recording = events.into_iter().map(|event| {
-            let arrival = arrival(entry, event, body, &headers, proof, received_us);
+            let arrival = arrival(entry, head, event, body, &headers, proof, received_us);
             self.store.record(arrival)
         });
         let results: Result<Vec<Recorded>, StoreError> =

@@ -3,84 +3,17 @@
 //! The newest job of each route is replayed, and only once it is finished. A delivery never
 //! changes, and the destination gets the same `webhook-id` again, with a fresh `Posthouse-Replay`.
 
-use crate::clock::Time;
+mod shape;
+
+pub use shape::{ReplayFilter, ReplayReport, ReplayRequest, ReplayedJob, Skipped};
+
 use crate::delivery::DeliveryId;
-use crate::job::{JobId, LaneId, Planned, State};
-use crate::source::{Order, Route};
+use crate::job::JobId;
+use crate::source::Route;
 use crate::store::{DeliveryFilter, DeliveryView, JobView, Replayed, Store, StoreError};
-use serde::{Deserialize, Serialize};
+use providers::Position;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What to replay: ids or a filter, not both.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ReplayRequest {
-    /// Deliveries by id.
-    pub deliveries: Vec<DeliveryId>,
-    /// Deliveries by what they are. An empty filter means every delivery.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter: Option<ReplayFilter>,
-    /// Only jobs of this route. A delivery that had none gets its first one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub route: Option<String>,
-    /// Only says what would be done.
-    pub dry_run: bool,
-}
-
-/// Which deliveries to replay.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ReplayFilter {
-    /// The source's name.
-    pub source: String,
-    /// The kind; a final `*` stands for anything.
-    pub kind: String,
-    /// The state of the job to replay.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<State>,
-    /// Received at or after, RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<Time>,
-    /// Received before, RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Time>,
-}
-
-/// What was done, or would be done.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ReplayReport {
-    /// Nothing was done, as asked.
-    pub dry_run: bool,
-    /// The new jobs; without ids in a dry run.
-    pub replayed: Vec<ReplayedJob>,
-    /// Jobs left alone: not finished, replayed meanwhile, or without their body.
-    pub skipped: Vec<Skipped>,
-}
-
-/// A job that was replayed, or would be.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ReplayedJob {
-    /// The delivery.
-    pub delivery: DeliveryId,
-    /// The route.
-    pub route: String,
-    /// The job that is replayed, if the route had one.
-    pub replays: Option<JobId>,
-    /// The new job.
-    pub job: Option<JobId>,
-}
-
-/// A job that was left alone, and why.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Skipped {
-    /// The delivery.
-    pub delivery: DeliveryId,
-    /// The route; empty when the delivery as a whole was left alone.
-    pub route: String,
-    /// Why.
-    pub reason: String,
-}
 
 /// Why nothing was replayed.
 #[derive(Debug, thiserror::Error)]
@@ -186,7 +119,14 @@ impl Plan<'_> {
                         route: route.name.to_string(),
                         reason: format!("job {} is {}", job.id, job.state.word()),
                     }),
-                    _ => planned.push(made(delivery, &route, latest.map(|job| job.id))),
+                    _ => {
+                        let body = match route.order_by {
+                            Some(_) => self.store.body(delivery.id).await?,
+                            None => None,
+                        };
+                        let latest = latest.map(|job| job.id);
+                        planned.push(made(delivery, &route, latest, &body.unwrap_or_default()));
+                    }
                 }
             }
         }
@@ -232,15 +172,21 @@ impl Plan<'_> {
     }
 }
 
-fn made(delivery: &DeliveryView, route: &Arc<Route>, replays: Option<JobId>) -> Replayed {
-    let lane = match (route.order, &delivery.entity) {
-        (Order::Arrival, Some(entity)) => Some(LaneId::new(&route.name, entity)),
-        _ => None,
-    };
+fn made(
+    delivery: &DeliveryView,
+    route: &Arc<Route>,
+    replays: Option<JobId>,
+    body: &[u8],
+) -> Replayed {
+    let kept = delivery.headers.iter().find(|(name, _)| name == "content-type");
+    let content_type = kept.map(|(_, value)| value.as_bytes());
     Replayed {
         delivery: delivery.id,
-        entity: delivery.entity.clone(),
-        plan: Planned { route: route.name.clone(), lane },
+        position: Position {
+            occurred_at_us: delivery.occurred_at.map(|time| time.0),
+            sequence: delivery.position,
+        },
+        plan: route.plan(delivery.entity.as_deref(), content_type, body),
         replays,
         nonce: hex::encode(rand::random::<[u8; 16]>()),
     }

@@ -2,8 +2,16 @@
 //!
 //! `config` makes them; everything else reads them. Nothing here does I/O.
 
-use crate::job::{LaneId, Planned};
-use providers::{Event, Provider, Secret};
+mod order;
+mod retry;
+mod stop;
+
+pub use order::{Order, OrderBy};
+pub use retry::{Retry, Statuses};
+pub use stop::{Scope, Stop};
+
+use crate::job::{Lane, Planned};
+use providers::{Provider, Secret};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,56 +53,76 @@ pub struct Route {
     pub events: Vec<String>,
     /// Which jobs of the route wait for one another.
     pub order: Order,
+    /// What the lanes are about, if not what the provider says.
+    pub order_by: Option<OrderBy>,
+    /// How long a job waits for earlier ones; nothing unless the order is by position.
+    pub hold: Duration,
     /// When to try again and when to stop.
     pub retry: Retry,
     /// What a dead job means for its lane.
     pub on_dead: OnDead,
+    /// What an uncertain job means for its lane.
+    pub on_uncertain: OnDead,
+    /// The destination recognises a repeat, so an uncertain attempt may be repeated.
+    pub idempotent: bool,
+    /// The destination can be asked whether an uncertain attempt happened.
+    pub reconciles: bool,
 }
 
-/// Order among the jobs of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// No lanes.
-    None,
-    /// One lane an entity, in order of arrival.
-    Arrival,
-}
-
-/// What happens to a lane whose head died.
+/// What happens to a lane whose head died or is uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDead {
     /// The next job of the lane runs.
     Continue,
-    /// The lane stands still until the dead job is retried or cancelled.
+    /// The lane stands still until an operator has decided about the job.
     Halt,
 }
 
-/// The schedule of further tries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// Tries in all, the first one included.
-    pub max_attempts: i64,
-    /// No try later than this after the job was made.
-    pub max_age: Duration,
-    /// The upper bound of the first wait.
-    pub base: Duration,
-    /// No wait is longer, `Retry-After` included.
-    pub cap: Duration,
+/// Where jobs go, and how carefully.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// What is called.
+    pub target: Target,
+    /// It recognises a repeat by its idempotency key.
+    pub idempotent: bool,
+    /// A URL to ask whether a delivery happened, with `{idempotency_key}` in it.
+    pub reconcile: Option<String>,
+    /// When to stop calling it for a while; `None`: never.
+    pub circuit: Option<Circuit>,
+    /// Attempts a second, of all processes together.
+    pub rate_per_s: Option<u32>,
+    /// Attempts at once, of all processes together.
+    pub concurrency: Option<u32>,
 }
 
-/// Where jobs go.
+/// When a destination counts as broken, and for how long it is then left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Circuit {
+    /// Percent of attempts that fail.
+    pub failures_percent: u32,
+    /// The time over which attempts are counted.
+    pub window: Duration,
+    /// Fewer attempts than this prove nothing.
+    pub attempts_min: u32,
+    /// How long to wait before a job is let through to try; doubled each time, up to tenfold.
+    pub cooldown: Duration,
+}
+
+/// What a destination is.
 #[derive(Clone, Debug)]
-pub enum Destination {
+pub enum Target {
     /// An HTTP endpoint.
-    Http(HttpDestination),
+    Http(Box<HttpDestination>),
     /// A program that gets the body on its standard input.
     Command(CommandDestination),
     /// One line in the log for every delivery.
     Log,
     /// Code in this process, registered under the destination's name.
-    Handler,
+    Handler {
+        /// After this the attempt is broken off.
+        timeout: Duration,
+    },
 }
 
 /// An HTTP endpoint.
@@ -112,6 +140,17 @@ pub struct HttpDestination {
     pub allow_private: bool,
     /// Signs what is sent by Standard Webhooks.
     pub sign_with: Option<Secret>,
+    /// What a 2xx must say in its body to count as one.
+    pub accept: Option<Accept>,
+}
+
+/// A field of an answer and what it must be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accept {
+    /// The JSON pointer of the field.
+    pub json: String,
+    /// Its value.
+    pub equals: serde_json::Value,
 }
 
 /// A program.
@@ -129,13 +168,20 @@ impl Route {
         self.events.is_empty() || self.events.iter().any(|pattern| glob(pattern, kind))
     }
 
-    /// The job that this route makes of an event.
-    pub fn plan(&self, event: &Event) -> Planned {
-        let lane = match (self.order, &event.entity) {
-            (Order::Arrival, Some(entity)) => Some(LaneId::new(&self.name, entity)),
-            _ => None,
+    /// The job that this route makes of an event about `entity`.
+    pub fn plan(&self, entity: Option<&str>, content_type: Option<&[u8]>, body: &[u8]) -> Planned {
+        let lane = match &self.order_by {
+            Some(template) if self.order != Order::None => {
+                self.lane(template.entity(content_type, body).as_deref())
+            }
+            _ => self.lane(entity),
         };
         Planned { route: self.name.clone(), lane }
+    }
+
+    fn lane(&self, entity: Option<&str>) -> Option<Lane> {
+        let hold_us = i64::try_from(self.hold.as_micros()).unwrap_or(i64::MAX);
+        self.order.lane(&self.name, entity, hold_us)
     }
 }
 

@@ -67,7 +67,7 @@ impl Sweeper {
                 continue;
             }
             let text = format!("the lease ended; worker {} is presumed dead", found.worker);
-            let outcome = Outcome::new(Class::Unknown, text);
+            let outcome = Outcome::new(Class::Uncertain, text);
             let effect = match self.routes.get(&lease.route) {
                 Some(route) => decide(&outcome, &lease, route, now_us, rand::random()),
                 // Another machine may know the route: leave the decision to it.

@@ -35,6 +35,8 @@ pub struct Metrics {
     pub attempts: IntCounterVec,
     /// Jobs that died, by route.
     pub died: IntCounterVec,
+    /// Jobs that became uncertain, by route.
+    pub uncertain: IntCounterVec,
     /// Jobs taken from workers whose lease ended.
     pub takeovers: IntCounter,
     /// Settles refused because the lease was lost.
@@ -93,6 +95,7 @@ impl Metrics {
             rejected: vec("posthouse_rejected_total", "Refused.", &["source", "reason"])?,
             attempts: vec("posthouse_attempts_total", "Attempts.", &["route", "outcome"])?,
             died: vec("posthouse_died_total", "Jobs given up.", &["route"])?,
+            uncertain: vec("posthouse_uncertain_total", "Jobs in doubt.", &["route"])?,
             takeovers: counter("posthouse_takeovers_total", "Leases that ended unsettled.")?,
             leases_lost: counter("posthouse_leases_lost_total", "Settles refused by fencing.")?,
             jobs,

@@ -137,7 +137,8 @@ fn arrival(config: &Config, number: u64, entity: String, body: Bytes) -> Arrival
         volatile: &[],
         part: None,
     };
-    let jobs = config.routes.iter().map(|route| route.plan(&event)).collect();
+    let jobs =
+        config.routes.iter().map(|route| route.plan(event.entity.as_deref(), None, &[])).collect();
     Arrival {
         source: "github".into(),
         key: event.key,

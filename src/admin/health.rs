@@ -114,7 +114,8 @@ impl Admin {
         let age_us = backlog.oldest_due_us.map_or(0, |due_us| self.clock.now_us() - due_us);
         self.metrics.oldest_ready_seconds.set(age_us / 1_000_000);
         self.metrics.halted_lanes.set(backlog.halted_lanes);
-        self.metrics.paused_routes.set(i64::try_from(paused.len()).unwrap_or(i64::MAX));
+        let paused = paused.iter().filter(|pause| pause.scope == "route").count();
+        self.metrics.paused_routes.set(i64::try_from(paused).unwrap_or(i64::MAX));
         Ok(())
     }
 }

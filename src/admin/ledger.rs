@@ -84,6 +84,7 @@ pub(super) async fn body(request: HttpRequest, admin: Data<Admin>) -> Result<Htt
 struct JobQuery {
     state: String,
     route: String,
+    fault: String,
     before: String,
     limit: String,
 }
@@ -93,6 +94,7 @@ pub(super) async fn jobs(request: HttpRequest, admin: Data<Admin>) -> Result<Htt
     let asked: JobQuery = query(&request)?;
     let filter = JobFilter {
         state: optional("state", &asked.state)?,
+        fault: optional("fault", &asked.fault)?,
         before: optional("before", &asked.before)?,
         count: limit(&asked.limit)?,
         route: asked.route,
@@ -119,7 +121,7 @@ struct Explained {
     /// The job of its lane that has to end first.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<Ahead>,
-    /// Its route takes no jobs.
+    /// Its route, its destination or its lane takes no jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<PauseView>,
     attempts: Vec<AttemptView>,
@@ -146,13 +148,27 @@ impl Admin {
                 State::Waiting => self.ahead_of(job.id).await?,
                 _ => None,
             };
-            let paused = pauses.iter().find(|pause| pause.route == job.route);
+            let paused = pauses.iter().find(|pause| self.stops(pause, &job));
             let paused = paused.filter(|_| job.state.is_open()).cloned();
             let of_job = attempts.iter().filter(|attempt| attempt.job == job.id);
             all.push(Explained { behind, paused, attempts: of_job.cloned().collect(), job });
         }
         Ok(all)
     }
+
+    /// Whether a pause is why a job does not run.
+    fn stops(&self, pause: &PauseView, job: &JobView) -> bool {
+        let route = self.routes.iter().find(|route| *route.name == *job.route);
+        match (pause.scope.as_str(), pause.name.as_str()) {
+            ("route", name) => name == job.route,
+            ("destination", name) => route.is_some_and(|route| *route.destination == *name),
+            ("lane", name) => name.split_once('/').is_some_and(|(route, entity)| {
+                route == job.route && Some(entity) == job.entity.as_deref()
+            }),
+            _ => false,
+        }
+    }
+
     async fn ahead_of(&self, job: JobId) -> Result<Option<Ahead>, StoreError> {
         let Some(ahead) = self.store.ahead_of(job).await? else { return Ok(None) };
         let ahead = self.store.job(ahead).await?;

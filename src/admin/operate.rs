@@ -6,15 +6,12 @@ use super::query::json;
 use crate::job::JobId;
 use crate::replay::{ReplayRequest, replay};
 use crate::retain;
-use crate::store::{Called, StoreError};
+use crate::source::OnDead;
+use crate::store::{Called, Resolution, StoreError};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
-
-/// Characters of the reason for a pause: a line in a table.
-const REASON_CHARS_MAX: usize = 300;
 
 /// `POST /api/jobs/{id}/retry`
 pub(super) async fn retry(request: HttpRequest, admin: Data<Admin>) -> Result<HttpResponse, Fault> {
@@ -31,6 +28,29 @@ pub(super) async fn cancel(
     let id: JobId = request.match_info().query("id").parse()?;
     let called = admin.store.cancel(id).await?;
     admin.called(id, called, "cancelled").await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ResolveRequest {
+    resolution: Resolution,
+}
+
+/// `POST /api/jobs/{id}/resolve`
+pub(super) async fn resolve(
+    request: HttpRequest,
+    body: Payload,
+    admin: Data<Admin>,
+) -> Result<HttpResponse, Fault> {
+    let id: JobId = request.match_info().query("id").parse()?;
+    let ResolveRequest { resolution } = json(body).await?;
+    let Some(job) = admin.store.job(id).await? else {
+        return Err(Fault::NotFound(format!("there is no job {id}")));
+    };
+    let route = admin.routes.iter().find(|route| *route.name == *job.route);
+    let halt_lane = route.is_some_and(|route| route.on_dead == OnDead::Halt);
+    let called = admin.store.resolve(id, resolution, halt_lane, "operator").await?;
+    admin.called(id, called, "resolved").await
 }
 
 impl Admin {
@@ -80,45 +100,4 @@ pub(super) async fn prune(body: Payload, admin: Data<Admin>) -> Result<HttpRespo
     let pruned =
         to_the_end(async move { retain::once(&admin.store, &admin.ages, dry_run).await }).await??;
     Ok(HttpResponse::Ok().json(json!({ "dry_run": dry_run, "pruned": pruned })))
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct PauseRequest {
-    reason: String,
-}
-
-/// `POST /api/routes/{name}/pause`
-pub(super) async fn pause(
-    request: HttpRequest,
-    body: Payload,
-    admin: Data<Admin>,
-) -> Result<HttpResponse, Fault> {
-    let PauseRequest { reason } = json(body).await?;
-    let name = request.match_info().query("name");
-    if !admin.routes.iter().any(|route| *route.name == *name) {
-        return Err(Fault::NotFound(format!("there is no route {name:?}")));
-    }
-    if reason.chars().count() > REASON_CHARS_MAX {
-        let text = format!("reason: at most {REASON_CHARS_MAX} characters");
-        return Err(Fault::BadRequest(text));
-    }
-    let reason = if reason.is_empty() { "paused by an operator" } else { &reason };
-    admin.store.pause(name, reason).await?;
-    Ok(HttpResponse::Ok().json(json!({ "route": name, "paused": true })))
-}
-
-/// `POST /api/routes/{name}/resume`. A route that is not configured any more may still be paused.
-pub(super) async fn resume(
-    request: HttpRequest,
-    admin: Data<Admin>,
-) -> Result<HttpResponse, Fault> {
-    let name: Arc<str> = request.match_info().query("name").into();
-    let is_configured = admin.routes.iter().any(|route| route.name == name);
-    if !is_configured && !admin.store.pauses().await?.iter().any(|pause| *pause.route == *name) {
-        return Err(Fault::NotFound(format!("there is no route {name:?}")));
-    }
-    let was_paused = admin.store.resume(name.clone()).await?;
-    let told = json!({ "route": &*name, "paused": false, "was_paused": was_paused });
-    Ok(HttpResponse::Ok().json(told))
 }

@@ -17,43 +17,40 @@ use serde_json::{Value, json};
 #[derive(Serialize)]
 struct RouteView {
     name: String,
-    /// A route that is only in the ledger is not configured any more.
-    configured: bool,
-    source: Option<String>,
-    destination: Option<String>,
+    source: String,
+    destination: String,
     events: Vec<String>,
-    order: Option<Order>,
-    on_dead: Option<OnDead>,
+    order: Order,
+    order_by: Option<String>,
+    hold_ms: u64,
+    on_dead: OnDead,
+    on_uncertain: OnDead,
     paused: Option<PauseView>,
 }
 
 /// `GET /api/routes`
 pub(super) async fn routes(admin: Data<Admin>) -> Result<HttpResponse, Fault> {
-    let mut pauses = admin.store.pauses().await?;
+    let pauses = admin.store.pauses().await?;
     let mut items = Vec::with_capacity(admin.routes.len());
     for route in &admin.routes {
-        let at = pauses.iter().position(|pause| *pause.route == *route.name);
+        let paused = pauses.iter().find(|pause| {
+            let (scope, name) = (pause.scope.as_str(), pause.name.as_str());
+            (scope == "route" && *route.name == *name)
+                || (scope == "destination" && *route.destination == *name)
+        });
         items.push(RouteView {
             name: route.name.to_string(),
-            configured: true,
-            source: Some(route.source.to_string()),
-            destination: Some(route.destination.to_string()),
+            source: route.source.to_string(),
+            destination: route.destination.to_string(),
             events: route.events.clone(),
-            order: Some(route.order),
-            on_dead: Some(route.on_dead),
-            paused: at.map(|at| pauses.remove(at)),
+            order: route.order,
+            order_by: route.order_by.as_ref().map(|template| template.text().to_owned()),
+            hold_ms: u64::try_from(route.hold.as_millis()).unwrap_or(u64::MAX),
+            on_dead: route.on_dead,
+            on_uncertain: route.on_uncertain,
+            paused: paused.cloned(),
         });
     }
-    items.extend(pauses.into_iter().map(|pause| RouteView {
-        name: pause.route.clone(),
-        configured: false,
-        source: None,
-        destination: None,
-        events: Vec::new(),
-        order: None,
-        on_dead: None,
-        paused: Some(pause),
-    }));
     Ok(HttpResponse::Ok().json(json!({ "items": items })))
 }
 

@@ -73,7 +73,11 @@ impl Parts<'_> {
         let claimer = Claimer {
             store: self.store.clone(),
             clock: self.clock.clone(),
-            routes: config.routes.iter().map(|route| route.name.clone()).collect(),
+            routes: config
+                .routes
+                .iter()
+                .map(|route| (route.name.clone(), route.destination.clone()))
+                .collect(),
             worker,
             concurrency: config.workers.concurrency,
             lease: config.workers.lease,

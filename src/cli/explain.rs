@@ -6,19 +6,16 @@
 use super::print::escape;
 use super::table::{Table, cut, shown};
 use super::times::{ago, between, short, span};
+use super::why::why;
 use crate::delivery::Micros;
 use serde_json::Value;
 use std::fmt::Write;
-use std::time::Duration;
 
 /// Attempts of one job on the screen of its delivery; `jobs show` has them all.
 const ATTEMPTS_MAX: usize = 6;
 
 /// Characters of a destination's answer: the start of a line or two.
 const ANSWER_CHARS_MAX: usize = 160;
-
-/// A job that may run for longer than this without being taken has no worker.
-const UNTAKEN: Duration = Duration::from_secs(10);
 
 /// A delivery with its jobs and attempts.
 pub(super) fn delivery(found: &Value, now_us: Micros) -> String {
@@ -90,65 +87,6 @@ fn about_job(text: &mut String, job: &Value, now_us: Micros, attempts_max: usize
     }
 }
 
-/// Why a job stands where it stands, and what can be done about it.
-fn why(job: &Value, state: &str, now_us: Micros) -> Vec<String> {
-    let id = field(job, "id");
-    let mut facts = Vec::new();
-    if !job["reason"].is_null() {
-        let is_open = matches!(state, "waiting" | "ready" | "running" | "retrying");
-        let name = if is_open { "last fault" } else { "reason    " };
-        facts.push(format!("{name} {}", field(job, "reason")));
-    }
-    match state {
-        "waiting" => facts.push(format!("waits for  {}", ahead(&job["behind"]))),
-        "ready" => facts.push(untaken(job, now_us)),
-        "retrying" => facts.push(format!("next try   {}", since(job, "due_at", now_us))),
-        "running" => {
-            let (n, worker) = (field(job, "attempt_count"), field(job, "worker"));
-            let until = since(job, "lease_until", now_us);
-            facts.push(format!("under way  try {n} by {worker}, lease until {until}"));
-        }
-        _ => facts.push(format!("settled    {}", since(job, "settled_at", now_us))),
-    }
-    if job["paused"].is_object() {
-        let (route, reason) = (field(job, "route"), field(&job["paused"], "reason"));
-        facts.push(format!("its route is PAUSED: {reason}; posthouse routes resume {route}"));
-    }
-    if job["halts_lane"] == true {
-        facts.push("HALTS its lane: what comes after it waits".to_owned());
-    }
-    if state == "dead" {
-        facts.push(format!("try again: posthouse jobs retry {id}"));
-    }
-    if let Some(old) = job["replays"].as_str() {
-        facts.push(format!("replays    job {old}"));
-    }
-    facts
-}
-
-/// What a waiting job waits for.
-fn ahead(head: &Value) -> String {
-    let Some(job) = head["job"].as_str() else { return "its turn in its lane".to_owned() };
-    let (state, reason) = (field(head, "state"), field(head, "reason"));
-    match state.as_str() {
-        "dead" => format!(
-            "job {job}, which is DEAD ({reason}) and halts the lane: posthouse jobs retry {job}, \
-             or cancel {job}"
-        ),
-        "retrying" => format!("job {job}, which is before it in its lane and retrying ({reason})"),
-        _ => format!("job {job}, which is before it in its lane and {state}"),
-    }
-}
-
-fn untaken(job: &Value, now_us: Micros) -> String {
-    let due = since(job, "due_at", now_us);
-    let now = crate::clock::rfc3339(now_us);
-    let waited = job["due_at"].as_str().and_then(|due| between(due, &now));
-    let is_late = waited.is_some_and(|waited| waited > UNTAKEN) && !job["paused"].is_object();
-    let hint = if is_late { "; no worker took it: posthouse health" } else { "" };
-    format!("may run    {due}{hint}")
-}
-
 /// The attempts, and under each the start of what the destination answered.
 fn tried(attempts: &[Value]) -> String {
     let mut table = Table::new(&["TRY", "STARTED", "TOOK", "OUTCOME", "STATUS", "DETAIL"]);
@@ -211,12 +149,12 @@ fn with_times(operations: &[Value]) -> Vec<Value> {
     operations.iter().map(renamed).collect()
 }
 
-fn field(item: &Value, name: &str) -> String {
+pub(super) fn field(item: &Value, name: &str) -> String {
     escape(&shown(item, name))
 }
 
 /// A time and how long ago it was.
-fn since(item: &Value, name: &str, now_us: Micros) -> String {
+pub(super) fn since(item: &Value, name: &str, now_us: Micros) -> String {
     match item[name].as_str() {
         Some(time) => format!("{} ({})", short(time), ago(time, now_us)),
         None => "-".to_owned(),

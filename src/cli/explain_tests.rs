@@ -84,9 +84,9 @@ fn an_open_job_says_what_it_waits_for() {
         "due_at": "2026-03-01T11:59:00Z" });
     assert!(told(late.clone()).contains("no worker took it"));
     let mut paused = late;
-    paused["paused"] = json!({ "reason": "answered 410" });
+    paused["paused"] = json!({ "scope": "route", "name": "crm", "reason": "answered 410" });
     let paused = told(paused);
-    assert!(paused.contains("PAUSED: answered 410; posthouse routes resume crm"), "{paused}");
+    assert!(paused.contains("PAUSED: answered 410; posthouse resume route crm"), "{paused}");
     assert!(!paused.contains("no worker"), "{paused}");
 }
 

@@ -6,7 +6,7 @@ use super::explain;
 use super::failure::Failure;
 use super::{Format, Global, print};
 use crate::clock::wall_us;
-use crate::job::{JobId, State};
+use crate::job::{Fault, JobId, State};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -25,12 +25,44 @@ pub(super) enum Jobs {
         #[arg(required = true)]
         ids: Vec<JobId>,
     },
+    /// Decides about jobs of unknown outcome
+    Resolve {
+        /// The jobs' ids
+        #[arg(required = true)]
+        ids: Vec<JobId>,
+        #[command(flatten)]
+        resolution: Decision,
+    },
     /// Calls jobs off; their lanes go on
     Cancel {
         /// The jobs' ids
         #[arg(required = true)]
         ids: Vec<JobId>,
     },
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Decision {
+    /// They did happen: done
+    #[arg(long)]
+    succeeded: bool,
+    /// They did not happen, and are given up
+    #[arg(long)]
+    failed: bool,
+    /// They did not happen, or may happen twice: once more, with the same idempotency key
+    #[arg(long)]
+    retry: bool,
+}
+
+impl Decision {
+    fn word(&self) -> &'static str {
+        match self {
+            Self { succeeded: true, .. } => "succeeded",
+            Self { failed: true, .. } => "failed",
+            Self { .. } => "retry",
+        }
+    }
 }
 
 #[derive(Args)]
@@ -41,6 +73,9 @@ pub(super) struct List {
     /// Only of this route
     #[arg(long)]
     route: Option<String>,
+    /// Only those that died, or are uncertain, through this one's fault
+    #[arg(long)]
+    fault: Option<Fault>,
     /// Only older than this job: the next page
     #[arg(long, value_name = "ID")]
     before: Option<JobId>,
@@ -50,7 +85,7 @@ pub(super) struct List {
 }
 
 /// The columns of the list.
-const COLUMNS: [(&str, &str); 9] = [
+const COLUMNS: [(&str, &str); 10] = [
     ("ID", "id"),
     ("STATE", "state"),
     ("ROUTE", "route"),
@@ -59,6 +94,7 @@ const COLUMNS: [(&str, &str); 9] = [
     ("ATTEMPTS", "attempt_count"),
     ("CREATED", "created_at"),
     ("NEXT", "due_at"),
+    ("FAULT", "fault"),
     ("REASON", "reason"),
 ];
 
@@ -77,17 +113,22 @@ impl Jobs {
                     Format::Table => print::text(&explain::job(&found, wall_us())),
                 }
             }
-            Self::Retry { ids } => each(&api, global, ids, "retry").await,
-            Self::Cancel { ids } => each(&api, global, ids, "cancel").await,
+            Self::Retry { ids } => each(&api, global, ids, "retry", &json!({})).await,
+            Self::Resolve { ids, resolution } => {
+                let body = json!({ "resolution": resolution.word() });
+                each(&api, global, ids, "resolve", &body).await
+            }
+            Self::Cancel { ids } => each(&api, global, ids, "cancel", &json!({})).await,
         }
     }
 }
 
 impl List {
-    fn query(&self) -> [(&'static str, String); 4] {
+    fn query(&self) -> [(&'static str, String); 5] {
         [
             ("state", self.state.map_or("", State::word).to_owned()),
             ("route", self.route.clone().unwrap_or_default()),
+            ("fault", self.fault.map_or("", Fault::word).to_owned()),
             ("before", self.before.map(|id| id.to_string()).unwrap_or_default()),
             ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
         ]
@@ -96,10 +137,16 @@ impl List {
 
 /// Does the same to every job. One that cannot be changed does not keep the others from it, and
 /// decides the exit code.
-async fn each(api: &Api, global: &Global, ids: &[JobId], what: &str) -> Result<(), Failure> {
+async fn each(
+    api: &Api,
+    global: &Global,
+    ids: &[JobId],
+    what: &str,
+    body: &Value,
+) -> Result<(), Failure> {
     let (mut done, mut failures): (Vec<Value>, Vec<Failure>) = (Vec::new(), Vec::new());
     for id in ids {
-        match api.post(&["jobs", &id.to_string(), what], &json!({})).await {
+        match api.post(&["jobs", &id.to_string(), what], body).await {
             Ok(told) => done.push(told),
             Err(failure @ (Failure::Unreachable(_) | Failure::Usage(_))) => return Err(failure),
             Err(Failure::NotFound(text)) => failures.push(Failure::NotFound(text)),

@@ -29,7 +29,7 @@ pub(super) fn check(mut raw: Raw, reading: &Reading) -> Option<Config> {
     let sources = origin::sources(&mut raw, &root);
     memory(&raw, &root);
     let destinations = destination::destinations(&mut raw, &root);
-    let routes = route::routes(&mut raw, &root);
+    let routes = route::routes(&mut raw, &destinations, &root);
     remark_unused(&raw, &root);
     let shown = raw.show();
     Some(Config {

@@ -4,11 +4,11 @@
 //! Never resolves or contacts a destination.
 
 use super::check::{names, required};
-use super::raw::{DestinationKeys, Raw};
-use super::read::Place;
+use super::raw::{AcceptKeys, CircuitKeys, DestinationKeys, Raw};
+use super::read::{Kind, Place};
 use super::scalars::Way;
 use super::secret::{Held, Located};
-use crate::source::{CommandDestination, Destination, HttpDestination};
+use crate::source::{Accept, Circuit, CommandDestination, Destination, HttpDestination, Target};
 use providers::Secret;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use std::time::Duration;
 
 /// An endpoint should take a delivery and answer; the work comes after that.
 const HTTP_TIMEOUT: Duration = Duration::from_secs(15);
-/// A program does its work before it ends.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+/// A program or a handler does its work before it ends.
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(30);
 /// Two lost packets are sent again within three seconds.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -39,24 +39,76 @@ pub(super) fn destinations(raw: &mut Raw, root: &Place<'_>) -> BTreeMap<Arc<str>
 fn destination(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination> {
     let way = required(&keys.r#type, &at.key("type"))?;
     refuse_foreign(keys, way, at);
-    match way {
-        Way::Log => Some(Destination::Log),
-        Way::Handler => Some(Destination::Handler),
+    let idempotent = *keys.idempotent.get_or_insert(way != Way::Command);
+    let reconcile = keys.reconcile.as_ref().and_then(|url| question(url, &at.key("reconcile")));
+    if keys.reconcile.is_some() && idempotent {
+        at.key("reconcile").fault("is of use with idempotent = false only: else nothing is asked");
+    }
+    let target = match way {
+        Way::Log => Some(Target::Log),
+        Way::Handler => {
+            let timeout = *keys.timeout.get_or_insert(PROCESS_TIMEOUT);
+            Some(Target::Handler { timeout })
+        }
         Way::Command => command(keys, at),
         Way::Http => http(keys, at),
+    };
+    if way == Way::Http && keys.circuit.is_none() {
+        keys.circuit = CircuitKeys::absent(&at.key("circuit"));
     }
+    let circuit = keys.circuit.as_ref().filter(|keys| keys.enabled).map(|keys| Circuit {
+        failures_percent: keys.failures,
+        window: keys.window,
+        attempts_min: keys.attempts,
+        cooldown: keys.cooldown,
+    });
+    Some(Destination {
+        target: target?,
+        idempotent,
+        reconcile,
+        circuit,
+        rate_per_s: keys.rate,
+        concurrency: keys.concurrency,
+    })
+}
+
+/// What stands for the key in a URL to ask.
+const IDEMPOTENCY_KEY: &str = "{idempotency_key}";
+
+/// A URL to ask whether a delivery happened.
+fn question(url: &Located, at: &Place<'_>) -> Option<String> {
+    let text = url.text()?;
+    let parsed = url::Url::parse(&text.replace(IDEMPOTENCY_KEY, "key")).ok();
+    let is_http = parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https"));
+    if !is_http || !text.contains(IDEMPOTENCY_KEY) {
+        at.fault("expected a URL such as https://example.com/done/{idempotency_key}");
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+/// What an answer must say.
+fn accept(keys: &AcceptKeys, at: &Place<'_>) -> Option<Accept> {
+    let json = required(&keys.json, &at.key("json"))?;
+    if let Some(fault) = providers::json::pointer_fault(&json) {
+        at.key("json").fault(fault);
+    }
+    let equals = required(&keys.equals, &at.key("equals"))?.0;
+    Some(Accept { json, equals })
 }
 
 /// Keys of another type of destination.
 fn refuse_foreign(keys: &DestinationKeys, way: Way, at: &Place<'_>) {
     let (http, command) = (way == Way::Http, way == Way::Command);
+    let timed = way != Way::Log;
     let given = [
         ("url", keys.url.is_some(), http),
         ("headers", !keys.headers.is_empty(), http),
         ("connect_timeout", keys.connect_timeout.is_some(), http),
         ("allow_private", keys.allow_private.is_some(), http),
         ("sign_with", keys.sign_with.is_some(), http),
-        ("timeout", keys.timeout.is_some(), http || command),
+        ("accept", keys.accept.is_some(), http),
+        ("timeout", keys.timeout.is_some(), timed),
         ("argv", !keys.argv.is_empty(), command),
     ];
     for (key, _, _) in given.iter().filter(|(_, given, wanted)| *given && !*wanted) {
@@ -64,7 +116,7 @@ fn refuse_foreign(keys: &DestinationKeys, way: Way, at: &Place<'_>) {
     }
 }
 
-fn command(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination> {
+fn command(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Target> {
     let argv = at.key("argv");
     if keys.argv.first().is_none_or(String::is_empty) {
         if !argv.is_faulty() {
@@ -75,11 +127,11 @@ fn command(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination> {
     if keys.argv.iter().any(|word| word.contains('\0')) {
         argv.fault("an argument must not have a NUL in it");
     }
-    let timeout = *keys.timeout.get_or_insert(COMMAND_TIMEOUT);
-    Some(Destination::Command(CommandDestination { argv: keys.argv.clone(), timeout }))
+    let timeout = *keys.timeout.get_or_insert(PROCESS_TIMEOUT);
+    Some(Target::Command(CommandDestination { argv: keys.argv.clone(), timeout }))
 }
 
-fn http(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination> {
+fn http(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Target> {
     let headers = headers(&keys.headers, &at.key("headers"));
     let url = required(&keys.url, &at.key("url")).and_then(|url| address(&url, &at.key("url")));
     let connect_timeout = *keys.connect_timeout.get_or_insert(CONNECT_TIMEOUT);
@@ -92,14 +144,16 @@ fn http(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination> {
     if let Some(fault) = standard {
         at.key("sign_with").fault(fault);
     }
-    Some(Destination::Http(HttpDestination {
+    let accept = keys.accept.as_ref().and_then(|keys| accept(keys, &at.key("accept")));
+    Some(Target::Http(Box::new(HttpDestination {
         url: url?,
         headers,
         connect_timeout,
         timeout,
         allow_private,
         sign_with,
-    }))
+        accept,
+    })))
 }
 
 /// The URL of an endpoint. It is not repeated in faults: it may have a password in it.

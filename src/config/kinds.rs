@@ -107,3 +107,33 @@ impl Kind for Scheme {
         self.0.clone().try_deserialize().unwrap_or_default()
     }
 }
+
+/// Any value, to be compared with one in JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Literal(pub(super) Json);
+
+impl Kind for Literal {
+    fn read(value: Value, at: &Place<'_>) -> Option<Self> {
+        let from_text = value.origin().is_some();
+        let json = match value.kind {
+            // The environment has only text; what is JSON there is meant as it stands.
+            ValueKind::String(text) if from_text => {
+                Some(serde_json::from_str(&text).unwrap_or(Json::String(text)))
+            }
+            ValueKind::String(text) => Some(Json::String(text)),
+            ValueKind::Boolean(flag) => Some(flag.into()),
+            ValueKind::I64(number) => Some(number.into()),
+            ValueKind::U64(number) => Some(number.into()),
+            ValueKind::Float(number) => Some(number.into()),
+            _ => None,
+        };
+        if json.is_none() {
+            at.fault("expected text, a number, true or false");
+        }
+        json.map(Self)
+    }
+
+    fn show(&self) -> Json {
+        self.0.clone()
+    }
+}

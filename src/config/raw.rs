@@ -3,13 +3,13 @@
 //! Values are of the right kind here, and nothing more: `check` makes sources, destinations and
 //! routes of them. Nothing outside `config` sees these structs.
 
-use super::kinds::Scheme;
+use super::kinds::{Literal, Scheme};
 use super::read::section;
 use super::scalars::{PublicUrl, Way};
 use super::secret::{Held, Located};
 use super::sections::{Admin, Retention, Server, Store, Workers};
 use super::units::Size;
-use crate::source::{OnDead, Order};
+use crate::source::{OnDead, Order, OrderBy, Statuses};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -75,14 +75,57 @@ section! {
         connect_timeout: Option<Duration> => "5s" ["10ms" to "5m"],
         /// Time for one attempt; then it has failed, and a program is killed. Requests should be
         /// answered at once, programs may work.
-        timeout: Option<Duration> => "15s for http, 30s for command" ["10ms" to "1h"],
+        timeout: Option<Duration> => "15s for http, 30s for command and handler" ["10ms" to "1h"],
         /// http: may call private, loopback and link-local addresses. Off, because a redirect or
         /// a changed DNS record must not reach inner services.
         allow_private: Option<bool> => "false",
         /// http: a reference to the secret that signs what is sent, by Standard Webhooks.
         sign_with: Option<Held> => "none",
+        /// http: what a 2xx must say in its body to count as one; else the attempt has failed.
+        accept: Option<AcceptKeys> => "the status decides",
         /// command: the program and its arguments; never a shell line.
         argv: Vec<String> => "required for command",
+        /// It recognises a repeat by its idempotency key, so that an attempt whose outcome is not
+        /// known is made again. Off for programs, which are seldom written for it.
+        idempotent: Option<bool> => "true, but false for command",
+        /// Where to ask whether an attempt of unknown outcome happened, with `{idempotency_key}`
+        /// in it: 200 it did, 404 it did not, anything else: ask again later.
+        reconcile: Option<Located> => "none: an operator decides",
+        /// Attempts a second, of all processes together. None: most can take what senders send.
+        rate: Option<u32> => "no limit" ["1" to "100000"],
+        /// Attempts at once, of all processes together. None: `workers.concurrency` bounds them.
+        concurrency: Option<u32> => "no limit" ["1" to "4096"],
+        /// When to leave it alone for a while.
+        circuit: Option<CircuitKeys> => "",
+    }
+}
+
+section! {
+    /// `accept` of a destination.
+    AcceptKeys {
+        /// A JSON pointer into the answer, such as `/ok`.
+        json: Option<String> => "required",
+        /// What must stand there.
+        equals: Option<Literal> => "required",
+    }
+}
+
+section! {
+    /// `[destinations.NAME.circuit]`: when a destination is left alone, so that its jobs do not
+    /// use up their attempts and it can recover.
+    CircuitKeys {
+        /// Whether there is a circuit breaker. For commands and handlers, which seldom break as a
+        /// whole, only if the section is there.
+        enabled: bool = "true",
+        /// Percent of attempts that fail. Half: the other half may be stale connections.
+        failures: u32 = "50" ["1" to "100"],
+        /// The time over which attempts are counted.
+        window: Duration = "30s" ["1s" to "1h"],
+        /// Fewer attempts within the window prove nothing.
+        attempts: u32 = "20" ["1" to "10000"],
+        /// How long before one job is let through to try; doubled each time it fails, up to
+        /// tenfold. Long enough for a restart, too short to be missed.
+        cooldown: Duration = "10s" ["100ms" to "1h"],
     }
 }
 
@@ -97,9 +140,16 @@ section! {
         destination: Option<String> => "required",
         /// Patterns over the kind of event, such as `pull_request.*`.
         events: Option<Vec<String>> => "every kind",
-        /// `arrival`: jobs about one entity run in order; `none`: all at once. In order, because
-        /// most receivers keep the last state they are told.
+        /// Jobs about one entity run one at a time: `arrival` as they came, `occurred` as the
+        /// sender says it happened, `latest` likewise, without those that come too late; `none`:
+        /// all at once. In order, because most receivers keep the last state they are told.
         order: Order = "arrival",
+        /// What the jobs that wait for one another are about: text with JSON pointers, such as
+        /// `{/repository/id}/{/issue/number}`.
+        order_by: Option<OrderBy> => "what the provider says",
+        /// How long a job waits for earlier ones, with `occurred` and `latest`. Nothing, because
+        /// only the operator knows how late events may come.
+        hold: Duration = "0s" ["0s" to "1h"],
         /// Attempts in all. With the default waits they span about two days.
         max_attempts: i64 = "100" ["1" to "1000"],
         /// No attempt later than this after arrival. A weekend and a working day to repair.
@@ -111,5 +161,14 @@ section! {
         /// What a dead job does to its lane: `continue` or `halt`. One bad event must not stop an
         /// entity for ever.
         on_dead: OnDead = "continue",
+        /// What a job of unknown outcome does to its lane, until the doubt is resolved: `continue`
+        /// or `halt`. Nothing is lost by going on.
+        on_uncertain: OnDead = "continue",
+        /// HTTP statuses that are tried again although they would be given up, such as
+        /// `[404, "410"]`.
+        retry_on: Vec<Statuses> => "none",
+        /// HTTP statuses that are given up although they would be tried again, such as
+        /// `["5xx"]`. They come before `retry_on`.
+        dead_on: Vec<Statuses> => "none",
     }
 }

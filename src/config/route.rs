@@ -5,8 +5,9 @@
 use super::check::{is_name, required};
 use super::raw::{Raw, RouteKeys};
 use super::read::Place;
-use crate::source::{Retry, Route};
+use crate::source::{Destination, Order, Retry, Route};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A route is usually called after two names and a hyphen.
 const NAME_BYTES_MAX: usize = 64 + 1 + 64;
@@ -16,7 +17,11 @@ const PATTERN_BYTES_MAX: usize = 256;
 const ASTERISKS_MAX: usize = 4;
 
 /// Checks all routes, and fills in their names.
-pub(super) fn routes(raw: &mut Raw, root: &Place<'_>) -> Vec<Route> {
+pub(super) fn routes(
+    raw: &mut Raw,
+    destinations: &BTreeMap<Arc<str>, Destination>,
+    root: &Place<'_>,
+) -> Vec<Route> {
     let at = root.key("routes");
     if raw.routes.is_empty() && !at.is_faulty() {
         at.fault("there is none; add [[routes]] with a source and a destination");
@@ -39,7 +44,12 @@ pub(super) fn routes(raw: &mut Raw, root: &Place<'_>) -> Vec<Route> {
         if let Some(first) = taken.insert(name.to_ascii_lowercase(), index) {
             at.key("name").fault(format!("is the same as that of routes[{first}]: {name}"));
         }
-        checked.push(route(&name, &source, &destination, keys, &at));
+        let mut route = route(&name, &source, &destination, keys, &at);
+        if let Some(destination) = destinations.get(&*destination) {
+            route.idempotent = destination.idempotent;
+            route.reconciles = destination.reconcile.is_some();
+        }
+        checked.push(route);
     }
     checked
 }
@@ -64,6 +74,12 @@ fn route(name: &str, source: &str, to: &str, keys: &RouteKeys, at: &Place<'_>) -
     if keys.backoff > keys.backoff_max {
         at.key("backoff").fault("must not be more than backoff_max");
     }
+    if !keys.hold.is_zero() && !keys.order.is_by_position() {
+        at.key("hold").fault("is of use with order = \"occurred\" and \"latest\" only");
+    }
+    if keys.order_by.is_some() && keys.order == Order::None {
+        at.key("order_by").fault("is of no use with order = \"none\"");
+    }
     let events = keys.events.clone().unwrap_or_default();
     let list = at.key("events");
     if keys.events.is_some() && events.is_empty() {
@@ -83,12 +99,19 @@ fn route(name: &str, source: &str, to: &str, keys: &RouteKeys, at: &Place<'_>) -
         destination: to.into(),
         events,
         order: keys.order,
+        order_by: keys.order_by.clone(),
+        hold: keys.hold,
         retry: Retry {
             max_attempts: keys.max_attempts,
             max_age: keys.max_age,
             base: keys.backoff,
             cap: keys.backoff_max,
+            retry_on: keys.retry_on.clone(),
+            dead_on: keys.dead_on.clone(),
         },
         on_dead: keys.on_dead,
+        on_uncertain: keys.on_uncertain,
+        idempotent: true,
+        reconciles: false,
     }
 }

@@ -4,7 +4,7 @@
 //! there, and nowhere else, a number or a flag is read from text. Never expands variables.
 
 use super::read::{Kind, Place};
-use crate::source::{OnDead, Order};
+use crate::source::{OnDead, Order, OrderBy, Statuses};
 use ::config::{Value, ValueKind};
 use serde_json::Value as Json;
 use std::net::SocketAddr;
@@ -135,7 +135,7 @@ macro_rules! words {
 }
 
 words! {
-    Order, r#""arrival" or "none""#;
+    Order, r#""none", "arrival", "occurred" or "latest""#;
     OnDead, r#""continue" or "halt""#;
     Way, r#""http", "command", "log" or "handler""#;
 }
@@ -152,6 +152,33 @@ pub enum Way {
     Log,
     /// Code in the process.
     Handler,
+}
+
+impl Scalar for OrderBy {
+    const FORM: Form = Form::Text;
+    const EXPECTED: &'static str =
+        "text with one to eight JSON pointers in braces, such as \"{/repository/id}\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn json(&self) -> Json {
+        self.text().into()
+    }
+}
+
+impl Scalar for Statuses {
+    const FORM: Form = Form::TextOrWhole;
+    const EXPECTED: &'static str = "statuses from 300 to 599, such as 404, \"5xx\" or \"500-504\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn json(&self) -> Json {
+        self.to_string().into()
+    }
 }
 
 /// The URL under which the outside world reaches the service, kept as it was written: schemes

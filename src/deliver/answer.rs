@@ -6,7 +6,7 @@
 
 use super::address::Forbidden;
 use crate::delivery::Micros;
-use crate::job::{Class, Outcome};
+use crate::job::{Class, Fault, Outcome};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use std::error::Error;
@@ -36,14 +36,15 @@ pub(super) fn answered(
     let class = match status.as_u16() {
         200..=299 => Class::Accepted,
         410 => Class::Gone,
-        408 | 425 | 429 | 500..=599 => Class::Failed { retry_after_ms },
+        408 | 425 | 429 | 500..=599 => Class::Failed,
         _ => Class::Refused,
     };
     let detail = match status.is_redirection() {
         true => redirected(status, headers, called),
         false => status.to_string(),
     };
-    Outcome { status: Some(status.as_u16().into()), ..Outcome::new(class, detail) }
+    let status = Some(status.as_u16().into());
+    Outcome { status, retry_after_ms, ..Outcome::new(class, detail) }
 }
 
 /// Says where a redirect points, for the operator to correct the URL: it is not followed, since
@@ -72,17 +73,18 @@ fn retry_after(value: &[u8], now_us: Micros) -> Option<u64> {
 
 /// The outcome of a request that got no answer.
 pub(super) fn unanswered(error: &reqwest::Error, limits: Limits) -> Outcome {
-    let failed = Class::Failed { retry_after_ms: None };
+    let unreached = Class::Unreached;
     let cause = root(error);
     if let Some(forbidden) = find::<Forbidden>(error) {
-        return Outcome::new(Class::Refused, forbidden.to_string());
+        return Outcome::new(Class::Refused, forbidden.to_string()).blaming(Fault::Posthouse);
     }
     if error.is_builder() {
-        return Outcome::new(Class::Refused, format!("the request cannot be made: {cause}"));
+        let detail = format!("the request cannot be made: {cause}");
+        return Outcome::new(Class::Refused, detail).blaming(Fault::Posthouse);
     }
     if error.is_connect() && error.is_timeout() {
         let ms = limits.connect.as_millis();
-        return Outcome::new(failed, format!("no connection within {ms} ms"));
+        return Outcome::new(unreached, format!("no connection within {ms} ms"));
     }
     if error.is_connect() {
         let refused = |io: &io::Error| io.kind() == io::ErrorKind::ConnectionRefused;
@@ -95,14 +97,14 @@ pub(super) fn unanswered(error: &reqwest::Error, limits: Limits) -> Outcome {
         } else {
             "cannot connect"
         };
-        return Outcome::new(failed, format!("{what}: {cause}"));
+        return Outcome::new(unreached, format!("{what}: {cause}"));
     }
     if error.is_timeout() {
         let ms = limits.total.as_millis();
-        return Outcome::new(Class::Unknown, format!("timeout after {ms} ms, outcome unknown"));
+        return Outcome::new(Class::Uncertain, format!("timeout after {ms} ms, outcome unknown"));
     }
     let detail = format!("connection closed before an answer, outcome unknown: {cause}");
-    Outcome::new(Class::Unknown, detail)
+    Outcome::new(Class::Uncertain, detail)
 }
 
 /// The causes of an error, its own first. `source()` of an I/O error skips the error inside it.
@@ -155,17 +157,17 @@ mod tests {
     fn every_status_has_its_class() {
         let called = Url::parse("https://hooks.example.test/in").unwrap();
         let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("8"))]);
-        let failed = Class::Failed { retry_after_ms: Some(8_000) };
         for (class, statuses) in [
             (Class::Accepted, &[200, 201, 202, 204, 299][..]),
             (Class::Refused, &[101, 300, 301, 304, 308, 400, 401, 404, 409, 413, 422, 600]),
             (Class::Gone, &[410]),
-            (failed, &[408, 425, 429, 500, 502, 503, 504, 599]),
+            (Class::Failed, &[408, 425, 429, 500, 502, 503, 504, 599]),
         ] {
             for status in statuses {
                 let status = StatusCode::from_u16(*status).unwrap();
                 let outcome = answered(status, &headers, &called, 0);
                 assert_eq!((outcome.class, outcome.status), (class, Some(status.as_u16().into())));
+                assert_eq!(outcome.retry_after_ms, Some(8_000));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The destination `command`: a program with the body on its standard input.
 //!
 //! Exit code 0 means accepted and 100 refused for good; any other, 75 (`EX_TEMPFAIL`) included,
-//! and any signal mean failed, to be tried again. Out of time means unknown.
+//! and any signal mean failed, to be tried again. Out of time means uncertain.
 //!
 //! It never goes through a shell, never passes content as an argument, and passes on nothing of
 //! its own environment but PATH, HOME, LANG and TZ. What the program leaves running in the
@@ -9,7 +9,7 @@
 
 use super::EXCERPT_BYTES_MAX;
 use super::facts::{facts, idempotency_key, rfc3339, stable_id};
-use crate::job::{Class, Lease, Outcome};
+use crate::job::{Class, Fault, Lease, Outcome};
 use crate::source::CommandDestination;
 use bytes::Bytes;
 use nix::sys::signal::{Signal, killpg};
@@ -40,7 +40,7 @@ pub(super) async fn deliver(command: &CommandDestination, lease: &Lease, body: &
         Ok(started) => started,
         Err(error) => {
             let detail = format!("cannot start {program}: {error}");
-            return Outcome::new(Class::Failed { retry_after_ms: None }, detail);
+            return Outcome::new(Class::Unreached, detail).blaming(Fault::Posthouse);
         }
     };
     let group = Group::of(&child);
@@ -62,14 +62,15 @@ pub(super) async fn deliver(command: &CommandDestination, lease: &Lease, body: &
             of_status(status)
         }
         Ok(Err(error)) => {
-            Outcome::new(Class::Unknown, format!("the end of {program} was missed: {error}"))
+            let detail = format!("the end of {program} was missed: {error}");
+            Outcome::new(Class::Uncertain, detail).blaming(Fault::Posthouse)
         }
         Err(_) => {
             drop(group);
             let _ = timeout(GRACE, child.wait()).await;
             let ms = command.timeout.as_millis();
             let detail = format!("timeout after {ms} ms, killed, outcome unknown");
-            Outcome::new(Class::Unknown, detail)
+            Outcome::new(Class::Uncertain, detail).blaming(Fault::Handler)
         }
     };
     Outcome { excerpt, ..outcome }
@@ -135,18 +136,20 @@ async fn collect(output: &mut pipe::Receiver, excerpt: &mut Vec<u8>) {
 }
 
 fn of_status(status: ExitStatus) -> Outcome {
-    let failed = Class::Failed { retry_after_ms: None };
+    let failed = Class::Failed;
     let Some(code) = status.code() else {
         let number = status.signal().unwrap_or_default();
         let name = Signal::try_from(number).map_or_else(|_| number.to_string(), |s| s.to_string());
-        return Outcome::new(failed, format!("killed by signal {name}"));
+        let detail = format!("killed by signal {name}");
+        return Outcome::new(failed, detail).blaming(Fault::Handler);
     };
     let class = match code {
         0 => Class::Accepted,
         REFUSED => Class::Refused,
         _ => failed,
     };
-    Outcome { status: Some(code.into()), ..Outcome::new(class, format!("exit code {code}")) }
+    let outcome = Outcome::new(class, format!("exit code {code}")).blaming(Fault::Handler);
+    Outcome { status: Some(code.into()), ..outcome }
 }
 
 /// The process group of a program that has not been waited for; killed when this is dropped.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-const FAILED: Class = Class::Failed { retry_after_ms: None };
+const FAILED: Class = Class::Failed;
 
 fn shell(script: &str) -> CommandDestination {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
@@ -106,7 +106,7 @@ async fn a_program_that_cannot_be_started_failed() {
     let argv = vec!["/no/such/program".to_owned(), "argument".to_owned()];
     let outcome = run(&CommandDestination { argv, timeout: Duration::from_secs(1) }, b"{}").await;
     let detail = "cannot start /no/such/program: No such file or directory (os error 2)";
-    assert_eq!(outcome, Outcome::new(FAILED, detail));
+    assert_eq!(outcome, Outcome::new(Class::Unreached, detail).blaming(Fault::Posthouse));
 }
 
 /// A pipe in the file system that a grandchild holds open as long as it lives.
@@ -136,14 +136,14 @@ fn watch(path: PathBuf) -> (oneshot::Receiver<()>, oneshot::Receiver<()>) {
 }
 
 #[tokio::test]
-async fn out_of_time_is_unknown_and_kills_grandchildren() {
+async fn out_of_time_is_uncertain_and_kills_grandchildren() {
     let folder = tempfile::tempdir().unwrap();
     let path = fifo(&folder);
     let command = CommandDestination { timeout: Duration::from_secs(2), ..grandchild(&path) };
     let (_is_there, is_gone) = watch(path);
     let outcome = run(&command, b"{}").await;
     let detail = "timeout after 2000 ms, killed, outcome unknown";
-    assert_eq!(outcome, Outcome::new(Class::Unknown, detail));
+    assert_eq!(outcome, Outcome::new(Class::Uncertain, detail).blaming(Fault::Handler));
     timeout(Duration::from_secs(10), is_gone).await.expect("it lives on").unwrap();
 }
 

@@ -25,13 +25,14 @@ pub fn idempotency_key(lease: &Lease) -> String {
 /// Names, in lower case with `_`, and values. A fact that is not known is left out.
 pub(super) fn facts(lease: &Lease) -> Vec<(&'static str, String)> {
     let parcel = &*lease.delivery;
-    let lane = lease.lane.and(parcel.entity.clone());
+    let lane = lease.lane.and(lease.entity.clone());
     let known = [
         ("delivery", Some(parcel.id.to_string())),
         ("attempt", Some(lease.attempt.to_string())),
         ("lane", lane),
         ("sequence", lease.sequence.map(|sequence| sequence.to_string())),
         ("occurred_at", parcel.occurred_us.and_then(rfc3339)),
+        ("stale", lease.stale.then(|| "true".to_owned())),
         ("replay", lease.nonce.clone()),
     ];
     known.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
@@ -87,10 +88,10 @@ mod tests {
     fn unknown_facts_are_left_out() {
         let mut lease = sample::lease(b"{}");
         let names = |lease: &Lease| facts(lease).iter().map(|fact| fact.0).collect::<Vec<_>>();
-        let all = ["delivery", "attempt", "lane", "sequence", "occurred_at", "replay"];
+        let all = ["delivery", "attempt", "lane", "sequence", "occurred_at", "stale", "replay"];
         assert_eq!(names(&lease), all);
         assert!(facts(&lease).contains(&("occurred_at", "2023-11-14T22:13:20Z".into())));
-        (lease.lane, lease.sequence, lease.nonce) = (None, None, None);
+        (lease.lane, lease.sequence, lease.nonce, lease.stale) = (None, None, None, false);
         assert_eq!(names(&lease), ["delivery", "attempt", "occurred_at"]);
     }
 }

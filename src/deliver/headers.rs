@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_request_says_what_it_delivers() {
         let mut lease = sample::lease(b"{}");
-        Arc::make_mut(&mut lease.delivery).entity = Some("caf\u{e9} 1".into());
+        lease.entity = Some("caf\u{e9} 1".into());
         let headers = assemble(&lease, &HeaderMap::new(), None, 0);
         for (name, expected) in [
             ("content-type", "application/json"),

@@ -11,7 +11,7 @@ use super::headers;
 use super::sign::Signer;
 use crate::delivery::Micros;
 use crate::job::{Class, Lease, Outcome};
-use crate::source::HttpDestination;
+use crate::source::{Accept, HttpDestination};
 use bytes::Bytes;
 use reqwest::header::{CONTENT_LENGTH, HeaderMap};
 use reqwest::{Client, ClientBuilder, Response, redirect, retry};
@@ -27,6 +27,9 @@ const IDLE_MAX: Duration = Duration::from_secs(1);
 /// body only explains.
 const EXCERPT_WAIT_MAX: Duration = Duration::from_secs(2);
 
+/// Bytes of an answer that are read where its body decides: an answer, not a document.
+const ACCEPT_BYTES_MAX: usize = 64 * 1024;
+
 /// Shorter header values are not looked for in answers: they would be found by chance.
 const HIDDEN_BYTES_MIN: usize = 6;
 
@@ -38,6 +41,7 @@ pub(super) struct Http {
     signer: Option<Signer>,
     limits: Limits,
     allow_private: bool,
+    accept: Option<Accept>,
 }
 
 impl Http {
@@ -62,6 +66,7 @@ impl Http {
             url,
             limits,
             allow_private: settings.allow_private,
+            accept: settings.accept.clone(),
         })
     }
 
@@ -86,7 +91,12 @@ impl Http {
                 let took_us = Micros::try_from(started.elapsed().as_micros()).unwrap_or(0);
                 let now_us = now_us.saturating_add(took_us);
                 let outcome = answered(response.status(), response.headers(), &self.url, now_us);
-                Outcome { excerpt: self.excerpt(response).await, ..outcome }
+                let body = self.start_of_body(response).await;
+                let outcome = match &self.accept {
+                    Some(accept) => judged(outcome, accept, &body),
+                    None => outcome,
+                };
+                Outcome { excerpt: self.hiding(body), ..outcome }
             }
         }
     }
@@ -94,10 +104,11 @@ impl Http {
     /// The start of a body, a little longer than what is kept of it. Reading stops there, which
     /// closes the connection unless the body was complete; a body that breaks off does not
     /// change what the status said.
-    async fn excerpt(&self, mut response: Response) -> Vec<u8> {
-        let hidden = || self.extra.values().map(|value| value.as_bytes()).flat_map(hidden_in);
+    async fn start_of_body(&self, mut response: Response) -> Vec<u8> {
         // A secret that begins within the excerpt is read to its end, or it would not be found.
-        let enough = EXCERPT_BYTES_MAX + hidden().map(<[u8]>::len).max().unwrap_or(0);
+        let longest = self.hidden().map(<[u8]>::len).max().unwrap_or(0);
+        let kept = EXCERPT_BYTES_MAX + longest;
+        let enough = if self.accept.is_some() { kept.max(ACCEPT_BYTES_MAX) } else { kept };
         let mut start = Vec::new();
         let read = async {
             while start.len() < enough
@@ -107,10 +118,19 @@ impl Http {
             }
         };
         let _ = tokio::time::timeout(EXCERPT_WAIT_MAX, read).await;
-        for secret in hidden() {
-            blot_out(&mut start, secret);
-        }
         start
+    }
+
+    /// A body without the secrets that were sent.
+    fn hiding(&self, mut body: Vec<u8>) -> Vec<u8> {
+        for secret in self.hidden() {
+            blot_out(&mut body, secret);
+        }
+        body
+    }
+
+    fn hidden(&self) -> impl Iterator<Item = &[u8]> {
+        self.extra.values().map(|value| value.as_bytes()).flat_map(hidden_in)
     }
 }
 
@@ -133,6 +153,24 @@ fn client(url: &Url, limits: Limits, allow_private: bool) -> ClientBuilder {
         client = client.dns_resolver(PublicOnly);
     }
     client
+}
+
+/// The outcome of a 2xx whose body must say so too: some destinations answer 200 to everything.
+fn judged(outcome: Outcome, accept: &Accept, body: &[u8]) -> Outcome {
+    if outcome.class != Class::Accepted {
+        return outcome;
+    }
+    let answer: Option<serde_json::Value> = serde_json::from_slice(body).ok();
+    let found = match &answer {
+        None => "its body is not JSON".to_owned(),
+        Some(answer) => match answer.pointer(&accept.json) {
+            Some(found) if *found == accept.equals => return outcome,
+            Some(found) => format!("{} is {found}", accept.json),
+            None => format!("it has no {}", accept.json),
+        },
+    };
+    let detail = format!("{}, but {found}; expected {}", outcome.detail, accept.equals);
+    Outcome { class: Class::Failed, detail, ..outcome }
 }
 
 /// The parts of a header value that are secret: the whole, and what follows `Bearer ` or the like.

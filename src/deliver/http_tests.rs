@@ -13,7 +13,15 @@ fn settings(url: Url) -> HttpDestination {
     let headers = BTreeMap::new();
     let (connect_timeout, timeout) = (s(5), s(20));
     let (allow_private, sign_with) = (true, None);
-    HttpDestination { url, headers, connect_timeout, timeout, allow_private, sign_with }
+    HttpDestination {
+        url,
+        headers,
+        connect_timeout,
+        timeout,
+        allow_private,
+        sign_with,
+        accept: None,
+    }
 }
 
 async fn send(http: &Http) -> Outcome {
@@ -25,8 +33,6 @@ async fn send(http: &Http) -> Outcome {
 async fn send_to(url: &str) -> Outcome {
     send(&Http::new(&settings(Url::parse(url).unwrap())).unwrap()).await
 }
-
-const FAILED: Class = Class::Failed { retry_after_ms: None };
 
 #[tokio::test]
 async fn the_request_carries_the_body_and_its_answer_is_kept_without_secrets() {
@@ -53,12 +59,12 @@ async fn an_attempt_that_is_cut_off_is_unknown_and_one_request_only() {
     let (stub, url) = Stub::start(answers).await;
     let http = Http::new(&settings(url)).unwrap();
     let expected =
-        [Class::Accepted, Class::Unknown, Class::Unknown, Class::Unknown, Class::Accepted];
+        [Class::Accepted, Class::Uncertain, Class::Uncertain, Class::Uncertain, Class::Accepted];
     for (sent, class) in (1..).zip(expected) {
         let outcome = send(&http).await;
         assert_eq!(outcome.class, class, "{}", outcome.detail);
         assert_eq!(stub.requests.lock().unwrap().len(), sent);
-        if class == Class::Unknown {
+        if class == Class::Uncertain {
             let start = "connection closed before an answer, outcome unknown: ";
             assert!(outcome.detail.starts_with(start), "{}", outcome.detail);
             assert!(!outcome.detail.contains("q=1"), "{}", outcome.detail);
@@ -76,7 +82,7 @@ async fn a_late_answer_is_unknown() {
     let http = Http::new(&settings).unwrap();
     let outcome =
         tokio::time::timeout(Duration::from_secs(4), send(&http)).await.expect("no limit");
-    assert_eq!(outcome, Outcome::new(Class::Unknown, "timeout after 1000 ms, outcome unknown"));
+    assert_eq!(outcome, Outcome::new(Class::Uncertain, "timeout after 1000 ms, outcome unknown"));
 }
 
 #[tokio::test]
@@ -94,7 +100,7 @@ async fn a_redirect_is_not_followed() {
 async fn an_endless_answer_is_cut() {
     let (_stub, url) = Stub::start([Answer::Endless("5\r\nboom \r\n")]).await;
     let outcome = send_to(url.as_str()).await;
-    assert_eq!((outcome.class, outcome.status), (FAILED, Some(500)));
+    assert_eq!((outcome.class, outcome.status), (Class::Failed, Some(500)));
     assert_eq!(outcome.excerpt.len(), EXCERPT_BYTES_MAX);
 }
 
@@ -116,7 +122,7 @@ async fn without_a_connection_nothing_was_sent() {
         (no_name, "DNS lookup failed: "),
         (no_tls, "TLS handshake failed: "),
     ] {
-        assert_eq!(outcome.class, FAILED);
+        assert_eq!(outcome.class, Class::Unreached);
         assert!(outcome.detail.starts_with(start), "{}", outcome.detail);
         assert!(!outcome.detail.contains("q=1"), "{}", outcome.detail);
     }
@@ -129,7 +135,7 @@ async fn a_slow_handshake_is_no_connection() {
     let mut settings = settings(Url::parse(&url).unwrap());
     settings.timeout = Duration::from_millis(500);
     let outcome = send(&Http::new(&settings).unwrap()).await;
-    assert_eq!(outcome, Outcome::new(FAILED, "no connection within 450 ms"));
+    assert_eq!(outcome, Outcome::new(Class::Unreached, "no connection within 450 ms"));
 }
 
 #[tokio::test]

@@ -23,8 +23,16 @@ pub struct Lease {
     pub token: i64,
     /// When the job was made or last opened again: its age counts from here.
     pub since_us: Micros,
+    /// What the lane is about; `None` without a lane.
+    pub entity: Option<String>,
     /// Number in the lane, without gaps; `None` without a lane.
     pub sequence: Option<i64>,
+    /// Where the sender says that the event stands in its lane; unknown is `None`.
+    pub position: Option<i64>,
+    /// A later event of the lane was processed before this one.
+    pub stale: bool,
+    /// 0 for live jobs, 1 for replays and jobs retried in bulk.
+    pub rank: i64,
     /// Set when the job replays another: a fresh random text.
     pub nonce: Option<String>,
     /// When this attempt was claimed.
@@ -58,6 +66,29 @@ pub struct Parcel {
     pub forgotten: bool,
     /// The body, byte for byte. `None` when forgotten, or too large to come with a lease.
     pub body: Option<Bytes>,
+}
+
+impl Lease {
+    /// A lease of no attempt, for what depends on names alone.
+    pub fn nameless(job: JobId, route: Arc<str>, parcel: Parcel) -> Self {
+        Self {
+            job,
+            route,
+            lane: None,
+            attempt: 0,
+            tries: 0,
+            token: 0,
+            since_us: 0,
+            entity: None,
+            sequence: None,
+            position: None,
+            stale: false,
+            rank: 0,
+            nonce: None,
+            claimed_us: 0,
+            delivery: Arc::new(parcel),
+        }
+    }
 }
 
 impl Parcel {

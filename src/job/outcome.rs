@@ -1,6 +1,8 @@
 //! What came of an attempt, and what is to be committed because of it.
 
-use crate::delivery::Micros;
+use crate::delivery::{Micros, NotAnId};
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// What happened out there.
@@ -8,8 +10,12 @@ use std::sync::Arc;
 pub struct Outcome {
     /// The class that decides what follows.
     pub class: Class,
+    /// Whose fault it is, if it is no success.
+    pub fault: Fault,
     /// The destination's status: HTTP status or exit code.
     pub status: Option<i64>,
+    /// Milliseconds that the destination asked to wait before the next try.
+    pub retry_after_ms: Option<u64>,
     /// One line for the operator. Never a body, a header or a secret.
     pub detail: String,
     /// The start of what the destination answered, bounded.
@@ -19,7 +25,7 @@ pub struct Outcome {
 }
 
 /// Classes of outcome, as far as what follows differs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Done.
     Accepted,
@@ -27,13 +33,12 @@ pub enum Class {
     Refused,
     /// Refused for good, and so will everything else be on this route.
     Gone,
-    /// May get better. The destination may have named the earliest next try.
-    Failed {
-        /// Milliseconds that the destination asked to wait.
-        retry_after_ms: Option<u64>,
-    },
+    /// It answered that it failed; may get better.
+    Failed,
+    /// Failed before any effect was possible: no connection came about.
+    Unreached,
     /// The request was sent and nobody knows what became of it.
-    Unknown,
+    Uncertain,
 }
 
 impl Class {
@@ -43,17 +48,72 @@ impl Class {
             Self::Accepted => "accepted",
             Self::Refused => "refused",
             Self::Gone => "gone",
-            Self::Failed { .. } => "failed",
-            Self::Unknown => "unknown",
+            Self::Failed => "failed",
+            Self::Unreached => "unreached",
+            Self::Uncertain => "uncertain",
         }
     }
 }
 
+/// Whose fault it is that a job did not succeed: who has to look into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// The destination answered and did not take it.
+    Refused,
+    /// The destination could not be reached, or did not answer.
+    Unreachable,
+    /// The code that was to process the payload broke: a handler or a command.
+    Handler,
+    /// Posthouse itself, or its configuration.
+    Posthouse,
+}
+
+impl Fault {
+    /// Every fault.
+    pub const ALL: [Self; 4] = [Self::Refused, Self::Unreachable, Self::Handler, Self::Posthouse];
+
+    /// The word used in the store, in answers and in metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Handler => "handler",
+            Self::Posthouse => "posthouse",
+        }
+    }
+}
+
+impl FromStr for Fault {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let found = Self::ALL.into_iter().find(|fault| fault.word() == text);
+        found.ok_or_else(|| NotAnId(text.into(), "a fault"))
+    }
+}
+
 impl Outcome {
-    /// An outcome with a class and a line of text.
+    /// An outcome with a class and a line of text. The fault is the destination's.
     pub fn new(class: Class, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
-        Self { class, status: None, detail, excerpt: Vec::new(), writes: Vec::new() }
+        let fault = match class {
+            Class::Unreached | Class::Uncertain => Fault::Unreachable,
+            _ => Fault::Refused,
+        };
+        Self {
+            class,
+            fault,
+            status: None,
+            retry_after_ms: None,
+            detail: detail.into(),
+            excerpt: Vec::new(),
+            writes: Vec::new(),
+        }
+    }
+
+    /// The same outcome with another one to blame.
+    pub fn blaming(self, fault: Fault) -> Self {
+        Self { fault, ..self }
     }
 }
 
@@ -93,6 +153,13 @@ pub enum Effect {
         halt_lane: bool,
         /// The route takes no more jobs until it is resumed.
         pause_route: bool,
+    },
+    /// Nobody knows whether it happened, and it may not be repeated.
+    Doubt {
+        /// Its lane stands still until the doubt is resolved.
+        halt_lane: bool,
+        /// When to ask the destination whether it happened; `None` if only people can tell.
+        probe_us: Option<Micros>,
     },
 }
 

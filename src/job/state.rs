@@ -57,17 +57,18 @@ impl State {
         }
     }
 
-    /// The states that a job may move to. A dead or uncertain job comes back by an operator's
-    /// retry or, when dead, by a redelivery of the provider.
+    /// The states that a job may move to. A dead job comes back by an operator's retry or by a
+    /// redelivery of the provider; an uncertain one moves when its doubt is resolved.
     pub fn moves(self) -> &'static [Self] {
         use State::{Cancelled, Dead, Ready, Retrying, Running, Succeeded, Superseded};
         use State::{Uncertain, Waiting};
         match self {
             Self::Waiting => &[Ready, Superseded, Cancelled],
-            Self::Ready => &[Running, Waiting, Superseded, Cancelled],
-            Self::Running => &[Succeeded, Retrying, Dead, Uncertain, Superseded, Cancelled],
-            Self::Retrying => &[Running, Dead, Cancelled],
-            Self::Dead | Self::Uncertain => &[Ready, Waiting, Cancelled],
+            Self::Ready => &[Running, Waiting, Cancelled],
+            Self::Running => &[Succeeded, Retrying, Dead, Uncertain, Cancelled],
+            Self::Retrying => &[Running, Cancelled],
+            Self::Dead => &[Ready, Waiting, Superseded, Cancelled],
+            Self::Uncertain => &[Ready, Waiting, Succeeded, Dead, Superseded, Cancelled],
             Self::Succeeded | Self::Superseded | Self::Cancelled => &[],
         }
     }

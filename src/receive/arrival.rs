@@ -23,18 +23,20 @@ pub(super) struct Proof {
 
 pub(super) fn arrival(
     entry: &Entry,
+    head: &Head<'_>,
     event: Event,
     body: &Bytes,
     headers: &[u8],
     proof: Proof,
     received_us: i64,
 ) -> Arrival {
-    let jobs = entry.routes.iter().filter(|route| route.matches(&event.kind));
-    let jobs = jobs.map(|route| route.plan(&event)).collect();
     let body = match event.part.clone() {
         Some(part) => body.slice(part),
         None => body.clone(),
     };
+    let content_type = head.header("content-type");
+    let jobs = entry.routes.iter().filter(|route| route.matches(&event.kind));
+    let jobs = jobs.map(|route| route.plan(event.entity.as_deref(), content_type, &body)).collect();
     Arrival {
         source: entry.source.name.clone(),
         fingerprint: Sha256::digest(&body).into(),

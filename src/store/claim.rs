@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub struct Claim {
     /// Jobs of this route.
     pub route: Arc<str>,
+    /// The route's destination.
+    pub destination: Arc<str>,
     /// At most so many.
     pub count: i64,
     /// The worker process.
@@ -42,16 +44,18 @@ pub(super) async fn claim(
     for rank in RANKS {
         let room = claim.count - rows.len() as i64;
         if room > 0 {
-            rows.extend(take(pools, claim, rank, room, now_us).await?);
+            let taken = take(pools, claim, rank, room, now_us).await?;
+            rows.extend(taken.into_iter().map(|row| (rank, row)));
         }
     }
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let ids: Vec<JobId> = rows.iter().map(|row| row.int(0).map(JobId)).collect::<Result<_, _>>()?;
+    let ids = rows.iter().map(|(_, row)| row.int(0).map(JobId));
+    let ids: Vec<JobId> = ids.collect::<Result<_, _>>()?;
     let parcels = parcels(pools, ids.iter().map(|id| id.delivery()).collect()).await?;
     let mut leases = Vec::with_capacity(rows.len());
-    for (row, job) in rows.iter().zip(ids) {
+    for ((rank, row), job) in rows.into_iter().zip(ids) {
         let Some(parcel) = parcels.get(&job.delivery()) else { continue };
         leases.push(Lease {
             job,
@@ -61,7 +65,11 @@ pub(super) async fn claim(
             tries: row.int(7)?,
             token: row.int(3)?,
             since_us: row.int(4)?,
+            entity: parcel.entity.clone(),
             sequence: row.opt_int(5)?,
+            position: row.opt_int(8)?,
+            stale: row.int(9)? == 1,
+            rank,
             nonce: row.opt_text(6)?,
             claimed_us: now_us,
             delivery: parcel.clone(),
@@ -82,12 +90,17 @@ async fn take(
         .write_lazily(
             "WITH due AS MATERIALIZED (
                 SELECT id FROM jobs WHERE route = $1 AND rank = $2 AND due_us <= $3
-                    AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.route = $1)
+                    AND NOT EXISTS (SELECT 1 FROM pauses p
+                        WHERE (p.scope = 'route' AND p.name = $1)
+                        OR (p.scope = 'destination' AND p.name = $7))
+                    AND (lane IS NULL OR lane NOT IN
+                        (SELECT p.lane FROM pauses p WHERE p.lane IS NOT NULL))
                 ORDER BY due_us, id LIMIT $4 {skip_locked})
              UPDATE jobs SET state = 'running', due_us = NULL, lease_until_us = $5, worker = $6,
                 token = token + 1, attempts = attempts + 1, tries = tries + 1
              FROM due WHERE jobs.id = due.id
-             RETURNING jobs.id, lane, attempts, token, since_us, sequence, nonce, tries",
+             RETURNING jobs.id, lane, attempts, token, since_us, sequence, nonce, tries, position,
+                stale",
             vec![
                 Arg::Text(claim.route.to_string()),
                 Arg::Int(rank),
@@ -95,6 +108,7 @@ async fn take(
                 Arg::Int(room),
                 Arg::Int(claim.lease_until_us),
                 Arg::Text(claim.worker.to_string()),
+                Arg::Text(claim.destination.to_string()),
             ],
         )
         .await
@@ -195,7 +209,11 @@ pub(super) async fn expired(
             tries: row.int(6)?,
             token: row.int(4)?,
             since_us: row.int(5)?,
+            entity: None,
             sequence: None,
+            position: None,
+            stale: false,
+            rank: 0,
             nonce: None,
             claimed_us: now_us,
             delivery: Arc::new(Parcel::nameless(job.delivery())),

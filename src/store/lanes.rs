@@ -1,14 +1,15 @@
-//! The lock and the counters of lanes.
+//! The lock, the counters and the watermark of lanes.
 //!
 //! A lane's row is locked before any of its jobs changes between waiting and ready, and a batch
 //! locks its lanes in sorted order: so no job is left waiting for ever, and two batches cannot
 //! wait for each other. This file never looks at a job's outcome.
 
-use super::conn::Tx;
+use super::conn::{Row, Tx};
 use super::error::StoreError;
 use super::sql::{Arg, Column};
 use crate::delivery::Micros;
-use crate::job::LaneId;
+use crate::job::{JobId, LaneId};
+use providers::Position;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,15 +19,97 @@ pub(super) struct Change {
     pub(super) route: Arc<str>,
     pub(super) entity: String,
     pub(super) delta: i64,
+    /// What is older than the watermark is superseded from now on. Of no meaning to a lane that
+    /// shrinks.
+    pub(super) latest: bool,
+    /// What positions are, if the lane does not know yet.
+    pub(super) measure: Option<Measure>,
+    /// The position of a job that succeeded.
+    pub(super) done: Option<(i64, JobId)>,
+}
+
+impl Change {
+    /// Jobs that leave a lane. Its row exists, so its entity is not written again.
+    pub(super) fn leaving(route: Arc<str>, done: Option<(i64, JobId)>) -> Self {
+        let entity = String::new();
+        Self { route, entity, delta: -1, latest: false, measure: None, done }
+    }
+}
+
+/// What the positions of a lane are. The first event that has one decides, and a lane keeps to
+/// it: numbers and times cannot be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// The sender's own numbers.
+    Sequence = 1,
+    /// Times, in microseconds since 1970.
+    Time = 2,
+}
+
+impl Measure {
+    /// The best measure of an event: numbers have no ties.
+    pub(super) fn of(position: Position) -> Option<Self> {
+        match position {
+            Position { sequence: Some(_), .. } => Some(Self::Sequence),
+            Position { occurred_at_us: Some(_), .. } => Some(Self::Time),
+            Position { .. } => None,
+        }
+    }
+
+    /// Where an event stands by this measure; unknown is `None`.
+    pub(super) fn read(self, position: Position) -> Option<i64> {
+        match self {
+            Self::Sequence => position.sequence,
+            Self::Time => position.occurred_at_us,
+        }
+    }
+
+    fn stored(number: Option<i64>) -> Option<Self> {
+        match number {
+            Some(1) => Some(Self::Sequence),
+            Some(2) => Some(Self::Time),
+            _ => None,
+        }
+    }
 }
 
 /// A lane after its change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
-    /// Jobs that are not finished, and the dead one that halts the lane.
+    /// Jobs that are not finished, and the dead or uncertain one that halts the lane.
     pub(super) open: i64,
     /// The number of the job that is its head now.
     pub(super) sequence: i64,
+    /// What is older than the watermark is superseded.
+    pub(super) latest: bool,
+    /// What positions are.
+    pub(super) measure: Option<Measure>,
+    /// The highest position that arrived, kept for lanes in the order of positions.
+    pub(super) seen: Option<i64>,
+    /// The watermark: the highest position whose job succeeded, and that job.
+    pub(super) done: Option<(i64, JobId)>,
+}
+
+/// The columns of a [`Standing`], after the lane's own number.
+macro_rules! returning_standing {
+    () => {
+        " RETURNING lane, open, sequence, latest, measure, seen, done, done_by"
+    };
+}
+pub(super) use returning_standing;
+
+/// Reads what [`returning_standing`] returns.
+pub(super) fn standing(row: &Row) -> Result<(LaneId, Standing), StoreError> {
+    let done = row.opt_int(6)?.zip(row.opt_int(7)?.map(JobId));
+    let standing = Standing {
+        open: row.int(1)?,
+        sequence: row.int(2)?,
+        latest: row.int(3)? == 1,
+        measure: Measure::stored(row.opt_int(4)?),
+        seen: row.opt_int(5)?,
+        done,
+    };
+    Ok((LaneId(row.int(0)?), standing))
 }
 
 /// Takes the locks of lanes, in sorted order.
@@ -52,7 +135,7 @@ pub(super) async fn lock(
     Ok(())
 }
 
-/// Counts jobs into and out of lanes and numbers the new heads.
+/// Counts jobs into and out of lanes, numbers the new heads and moves the watermarks.
 ///
 /// A number is used up when a job becomes the head of its lane: when it enters an empty one, or
 /// when the one before it is finished and others wait.
@@ -61,76 +144,71 @@ pub(super) async fn advance(
     changes: BTreeMap<LaneId, Change>,
     now_us: Micros,
 ) -> Result<BTreeMap<LaneId, Standing>, StoreError> {
-    let (mut lanes, mut routes) = (Vec::new(), Vec::new());
-    let (mut entities, mut deltas) = (Vec::new(), Vec::new());
-    for (lane, change) in changes {
-        lanes.push(lane.0);
-        routes.push(change.route.to_string());
-        entities.push(change.entity);
-        deltas.push(change.delta);
-    }
-    let columns =
-        vec![Column::Int(lanes), Column::Text(routes), Column::Text(entities), Column::Int(deltas)];
+    let lanes = changes.keys().map(|lane| lane.0).collect();
+    let changes: Vec<Change> = changes.into_values().collect();
+    let done = |change: &Change| change.done.map(|(position, _)| position);
+    let columns = vec![
+        Column::Int(lanes),
+        Column::Text(changes.iter().map(|change| change.route.to_string()).collect()),
+        Column::Int(changes.iter().map(|change| change.delta).collect()),
+        Column::Int(changes.iter().map(|change| change.latest.into()).collect()),
+        Column::OptInt(changes.iter().map(|change| change.measure.map(|m| m as i64)).collect()),
+        Column::OptInt(changes.iter().map(done).collect()),
+        Column::OptInt(changes.iter().map(|change| change.done.map(|(_, job)| job.0)).collect()),
+        Column::Text(changes.into_iter().map(|change| change.entity).collect()),
+    ];
     // `WHERE true`: without it SQLite reads ON CONFLICT as a join condition.
     let rows = tx
         .run_rows(
-            "WITH v(lane, route, entity, delta) AS ({rows})
-             INSERT INTO lanes AS l (lane, route, entity, open, sequence, touched_us)
-             SELECT lane, route, entity, delta, 1, $1 FROM v WHERE true ORDER BY lane
-             ON CONFLICT (lane) DO UPDATE SET
-                open = l.open + excluded.open,
-                touched_us = excluded.touched_us,
-                sequence = l.sequence + CASE
-                    WHEN excluded.open > 0 AND l.open = 0 THEN 1
-                    WHEN excluded.open < 0 AND l.open + excluded.open > 0 THEN 1
-                    ELSE 0 END
-             RETURNING lane, open, sequence",
+            concat!(
+                "WITH v(lane, route, delta, latest, measure, done, done_by, entity) AS ({rows})
+                 INSERT INTO lanes AS l (lane, route, entity, open, sequence, touched_us, latest,
+                    measure, done, done_by)
+                 SELECT lane, route, entity, delta, 1, $1, latest, measure, done, done_by
+                 FROM v WHERE true ORDER BY lane
+                 ON CONFLICT (lane) DO UPDATE SET
+                    open = l.open + excluded.open,
+                    touched_us = excluded.touched_us,
+                    latest = CASE WHEN excluded.open > 0 THEN excluded.latest ELSE l.latest END,
+                    measure = coalesce(l.measure, excluded.measure),
+                    done_by = CASE WHEN l.done >= excluded.done THEN l.done_by
+                        ELSE coalesce(excluded.done_by, l.done_by) END,
+                    done = CASE WHEN l.done >= excluded.done THEN l.done
+                        ELSE coalesce(excluded.done, l.done) END,
+                    sequence = l.sequence + CASE
+                        WHEN excluded.open > 0 AND l.open = 0 THEN 1
+                        WHEN excluded.open < 0 AND l.open + excluded.open > 0 THEN 1
+                        ELSE 0 END",
+                returning_standing!()
+            ),
             vec![Arg::Int(now_us)],
             columns,
         )
         .await?;
-    rows.iter()
-        .map(|row| {
-            let standing = Standing { open: row.int(1)?, sequence: row.int(2)? };
-            Ok((LaneId(row.int(0)?), standing))
-        })
-        .collect()
+    rows.iter().map(standing).collect()
 }
 
-/// Makes the next waiting job of each lane its head. Returns the routes that have work now.
-pub(super) async fn promote(
+/// Takes superseded jobs out of the count of their lanes. A number that the lane's next head was
+/// to have is given back when there is none.
+pub(super) async fn shrink(
     tx: &mut Tx,
-    lanes: &[(LaneId, Standing)],
-    now_us: Micros,
-) -> Result<Vec<Arc<str>>, StoreError> {
-    let lane_numbers = lanes.iter().map(|(lane, _)| lane.0).collect();
-    let sequences = lanes.iter().map(|(_, standing)| standing.sequence).collect();
-    let heads = tx
+    superseded: &BTreeMap<LaneId, i64>,
+) -> Result<BTreeMap<LaneId, Standing>, StoreError> {
+    let rows = tx
         .run_rows(
-            "WITH v(lane, sequence) AS ({rows})
-             SELECT (SELECT j.id FROM jobs j WHERE j.lane = v.lane AND j.state = 'waiting'
-                     ORDER BY j.rank, j.id LIMIT 1), sequence
-             FROM v",
+            concat!(
+                "WITH v(lane, n) AS ({rows})
+                 UPDATE lanes SET open = open - v.n,
+                    sequence = sequence - CASE WHEN open = v.n THEN 1 ELSE 0 END
+                 FROM v WHERE lanes.lane = v.lane",
+                " RETURNING lanes.lane, open, sequence, latest, measure, seen, done, done_by"
+            ),
             vec![],
-            vec![Column::Int(lane_numbers), Column::Int(sequences)],
+            vec![
+                Column::Int(superseded.keys().map(|lane| lane.0).collect()),
+                Column::Int(superseded.values().copied().collect()),
+            ],
         )
         .await?;
-    let (mut ids, mut numbers) = (Vec::new(), Vec::new());
-    for row in &heads {
-        if let Some(id) = row.opt_int(0)? {
-            ids.push(id);
-            numbers.push(row.int(1)?);
-        }
-    }
-    let promoted = tx
-        .run_rows(
-            "WITH v(id, sequence) AS ({rows})
-             UPDATE jobs SET state = 'ready', due_us = $1, sequence = v.sequence
-             FROM v WHERE jobs.id = v.id AND jobs.state = 'waiting'
-             RETURNING jobs.route",
-            vec![Arg::Int(now_us)],
-            vec![Column::Int(ids), Column::Int(numbers)],
-        )
-        .await?;
-    promoted.iter().map(|row| Ok(row.text(0)?.into())).collect()
+    rows.iter().map(standing).collect()
 }

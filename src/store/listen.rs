@@ -1,6 +1,7 @@
 //! Hears of work that other processes recorded in the same PostgreSQL.
 
-use super::wake::Wake;
+use super::wake::{Due, Wake};
+use crate::clock::Clock;
 use sqlx::postgres::{PgListener, PgPool};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +10,9 @@ use std::time::Duration;
 const RECONNECT: Duration = Duration::from_secs(1);
 
 /// Runs until the pool is closed.
-pub(super) async fn run(pool: PgPool, wake: Arc<Wake>) {
+pub(super) async fn run(pool: PgPool, wake: Arc<Wake>, clock: Clock) {
     while !pool.is_closed() {
-        if let Err(error) = listen(&pool, &wake).await
+        if let Err(error) = listen(&pool, &wake, &clock).await
             && !pool.is_closed()
         {
             tracing::warn!(%error, "lost the wake-ups of PostgreSQL; polling until they are back");
@@ -20,11 +21,11 @@ pub(super) async fn run(pool: PgPool, wake: Arc<Wake>) {
     }
 }
 
-async fn listen(pool: &PgPool, wake: &Wake) -> Result<(), sqlx::Error> {
+async fn listen(pool: &PgPool, wake: &Wake, clock: &Clock) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen("posthouse_jobs").await?;
     loop {
         let notification = listener.recv().await?;
-        wake.now(notification.payload().split(',').map(Arc::from));
+        wake.due(Due::heard(notification.payload()), clock.now_us());
     }
 }

@@ -8,6 +8,7 @@ mod body;
 mod checkpoint;
 mod claim;
 mod conn;
+mod enter;
 mod error;
 mod group;
 mod lanes;
@@ -16,11 +17,13 @@ mod open;
 mod operate;
 mod orphans;
 mod pause;
+mod promote;
 mod record;
 mod rejections;
 mod reopen;
 mod repeat;
 mod replay;
+mod resolve;
 mod retain;
 mod settle;
 mod sql;
@@ -32,17 +35,18 @@ pub use error::StoreError;
 pub use operate::Called;
 pub use rejections::Refusals;
 pub use replay::Replayed;
+pub use resolve::{Doubt, Resolution};
 pub use retain::{Ages, Pruned};
 pub use settle::{Settled, Settlement};
 pub use view::{
     AttemptView, Backlog, DeliveryFilter, DeliveryView, JobFilter, JobView, OperationView, Page,
     PauseView, RejectionView,
 };
-pub use wake::Wake;
+pub use wake::{Due, Wake};
 
 use crate::clock::Clock;
 use crate::delivery::{Arrival, DeliveryId, Recorded};
-use crate::job::{Effect, JobId, Lease, State};
+use crate::job::{JobId, Lease, State};
 use bytes::Bytes;
 use conn::Pools;
 use group::{Bounds, Carry, Group};
@@ -87,7 +91,7 @@ struct Recorder(Pools, Clock, Arc<Wake>);
 impl Carry<Incoming, Recorded> for Recorder {
     async fn carry(&self, incoming: &[Incoming]) -> Result<Vec<Recorded>, StoreError> {
         let batch = record::batch(&self.0, incoming, self.1.now_us()).await?;
-        self.2.now(batch.routes);
+        self.2.due(batch.due, self.1.now_us());
         Ok(batch.recorded)
     }
 }
@@ -98,12 +102,7 @@ struct Settler(Pools, Clock, Arc<Wake>);
 impl Carry<Settlement, Settled> for Settler {
     async fn carry(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let batch = settle::batch(&self.0, settlements, self.1.now_us()).await?;
-        self.2.now(batch.routes);
-        for settlement in settlements {
-            if let Effect::Retry { due_us } = settlement.effect {
-                self.2.at(due_us, settlement.lease.route.clone());
-            }
-        }
+        self.2.due(batch.due, self.1.now_us());
         Ok(batch.settled)
     }
 }
@@ -129,7 +128,7 @@ impl Store {
                 tokio::spawn(checkpoint::run(writer.clone(), path.clone()));
             }
             Pools::Postgres { pool, .. } => {
-                tokio::spawn(listen::run(pool.clone(), wake.clone()));
+                tokio::spawn(listen::run(pool.clone(), wake.clone(), clock.clone()));
             }
         }
         Ok(Self { pools, clock, wake, records, settlements })

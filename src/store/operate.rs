@@ -1,16 +1,17 @@
-//! What operators do to jobs and routes: retry, cancel, pause, resume. Each is recorded as an
-//! operation in the same transaction.
+//! What operators do to single jobs: retry and cancel. Each is recorded as an operation in the
+//! same transaction.
 
 use super::conn::{Row, Tx};
 use super::error::StoreError;
 use super::group::while_contended;
 use super::record::notify;
+use super::reopen::{Again, leave, reopen};
 use super::sql::Arg;
-use super::{Store, lanes, pause, reopen, state};
+use super::wake::Due;
+use super::{Store, lanes, state};
 use crate::delivery::Micros;
 use crate::job::{JobId, LaneId, State};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What an operator's call on a job came to.
@@ -35,23 +36,22 @@ impl Store {
         let now_us = self.clock.now_us();
         let mut tx = self.pools.begin().await?;
         let Some(found) = find(&mut tx, job).await? else { return Ok(Called::NotFound) };
-        let routes = match found.state {
-            State::Dead => {
-                let reopened = reopen::reopen(&mut tx, &[job], now_us).await?;
-                reopened.into_iter().map(|(_, route)| route).collect()
-            }
+        let due = match found.state {
+            State::Dead => reopen(&mut tx, State::Dead, &[Again::live(job)], now_us).await?.due,
             State::Retrying => {
                 let args = vec![Arg::Int(job.0), Arg::Int(now_us)];
                 tx.run("UPDATE jobs SET due_us = $2 WHERE id = $1 AND state = 'retrying'", args)
                     .await?;
-                BTreeSet::from([found.route])
+                let mut due = Due::default();
+                due.add(found.route, now_us);
+                due
             }
             other => return Ok(Called::NotAllowed(other)),
         };
         operation(&mut tx, "retry", &job.to_string(), found.state.word(), now_us).await?;
-        notify(&mut tx, &routes).await?;
+        notify(&mut tx, &due).await?;
         tx.commit().await?;
-        self.wake.now(routes);
+        self.wake.due(due, now_us);
         Ok(Called::Done)
     }
 
@@ -73,40 +73,18 @@ impl Store {
         let args = vec![Arg::Int(job.0), Arg::Int(now_us)];
         tx.run(
             "UPDATE jobs SET state = 'cancelled', due_us = NULL, lease_until_us = NULL,
-                worker = NULL, settled_us = $2, reason = 'cancelled by an operator'
+                worker = NULL, probe_us = NULL, fault = NULL,
+                settled_us = $2, reason = 'cancelled by an operator'
              WHERE id = $1",
             args,
         )
         .await?;
-        let routes = reopen::leave(&mut tx, job, &found, now_us).await?;
+        let due = leave(&mut tx, job, &found, now_us).await?;
         operation(&mut tx, "cancel", &job.to_string(), found.state.word(), now_us).await?;
-        notify(&mut tx, &routes).await?;
+        notify(&mut tx, &due).await?;
         tx.commit().await?;
-        self.wake.now(routes);
+        self.wake.due(due, now_us);
         Ok(Called::Done)
-    }
-
-    /// Stops a route: its jobs stay where they are.
-    pub async fn pause(&self, route: &str, reason: &str) -> Result<(), StoreError> {
-        let now_us = self.clock.now_us();
-        let mut tx = self.pools.begin().await?;
-        pause::insert(&mut tx, route, reason.to_owned(), now_us).await?;
-        operation(&mut tx, "pause", route, reason, now_us).await?;
-        tx.commit().await
-    }
-
-    /// Lets a route go on. `false` when it was not paused.
-    pub async fn resume(&self, route: Arc<str>) -> Result<bool, StoreError> {
-        let mut tx = self.pools.begin().await?;
-        let was_paused = pause::remove(&mut tx, &route).await?;
-        if was_paused {
-            operation(&mut tx, "resume", &route, "", self.clock.now_us()).await?;
-        }
-        let routes = BTreeSet::from([route]);
-        notify(&mut tx, &routes).await?;
-        tx.commit().await?;
-        self.wake.now(routes);
-        Ok(was_paused)
     }
 }
 
@@ -116,15 +94,16 @@ pub(super) struct Found {
     pub(super) lane: Option<LaneId>,
     pub(super) state: State,
     pub(super) attempts: i64,
+    pub(super) position: Option<i64>,
 }
 
-async fn find(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
-    let text = "SELECT route, lane, state, attempts FROM jobs WHERE id = $1";
+pub(super) async fn find(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
+    let text = "SELECT route, lane, state, attempts, position FROM jobs WHERE id = $1";
     found(&tx.run(text, vec![Arg::Int(job.0)]).await?)
 }
 
-async fn find_locked(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
-    let text = "SELECT route, lane, state, attempts FROM jobs WHERE id = $1 {for_update}";
+pub(super) async fn find_locked(tx: &mut Tx, job: JobId) -> Result<Option<Found>, StoreError> {
+    let text = "SELECT route, lane, state, attempts, position FROM jobs WHERE id = $1 {for_update}";
     found(&tx.run(text, vec![Arg::Int(job.0)]).await?)
 }
 
@@ -135,6 +114,7 @@ fn found(rows: &[Row]) -> Result<Option<Found>, StoreError> {
         lane: row.opt_int(1)?.map(LaneId),
         state: state(&row.text(2)?)?,
         attempts: row.int(3)?,
+        position: row.opt_int(4)?,
     }))
 }
 

@@ -2,10 +2,11 @@
 
 use super::Store;
 use super::error::StoreError;
-use super::lanes::{self, Standing};
+use super::lanes::{self, returning_standing};
+use super::promote::promote;
 use super::sql::Arg;
 use crate::job::LaneId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Store {
     /// Heads lanes in which jobs wait behind nothing. Returns how many there were.
@@ -48,17 +49,20 @@ impl Store {
         }
         let rows = tx
             .run(
-                "UPDATE lanes SET sequence = sequence + 1, open = (SELECT count(*) FROM jobs j
-                    WHERE j.lane = $1 AND j.state = 'waiting')
-                 WHERE lane = $1 RETURNING open, sequence",
+                concat!(
+                    "UPDATE lanes SET sequence = sequence + 1, open = (SELECT count(*)
+                        FROM jobs j WHERE j.lane = $1 AND j.state = 'waiting')
+                     WHERE lane = $1",
+                    returning_standing!()
+                ),
                 vec![Arg::Int(lane.0)],
             )
             .await?;
         let Some(row) = rows.first() else { return Ok(false) };
-        let standing = Standing { open: row.int(0)?, sequence: row.int(1)? };
-        let routes = lanes::promote(&mut tx, &[(lane, standing)], now_us).await?;
+        let standing = BTreeMap::from([lanes::standing(row)?]);
+        let due = promote(&mut tx, standing, now_us).await?;
         tx.commit().await?;
-        self.wake.now(routes);
+        self.wake.due(due, now_us);
         Ok(true)
     }
 }

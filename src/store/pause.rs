@@ -1,30 +1,74 @@
-//! Paused routes: their jobs stay where they are, and no worker takes them.
+//! What is paused: its jobs stay where they are, and no worker takes them; senders to a paused
+//! source are asked to come back later.
 
+use super::Store;
 use super::conn::Tx;
 use super::error::StoreError;
+use super::operate::operation;
+use super::record::notify;
 use super::sql::Arg;
+use super::wake::Due;
 use crate::delivery::Micros;
+use crate::source::Stop;
+use std::sync::Arc;
 
-/// Pauses a route. The first reason stays.
+/// Pauses something. The first reason stays.
 pub(super) async fn insert(
     tx: &mut Tx,
-    route: &str,
+    stop: &Stop,
     reason: String,
     now_us: Micros,
 ) -> Result<(), StoreError> {
     tx.run(
-        "INSERT INTO pauses (route, reason, since_us) VALUES ($1, $2, $3)
-         ON CONFLICT (route) DO NOTHING",
-        vec![Arg::Text(route.into()), Arg::Text(reason), Arg::Int(now_us)],
+        "INSERT INTO pauses (scope, name, lane, reason, since_us) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (scope, name) DO NOTHING",
+        vec![
+            Arg::Text(stop.scope.word().into()),
+            Arg::Text(stop.name.clone()),
+            Arg::OptInt(stop.lane().map(|lane| lane.0)),
+            Arg::Text(reason),
+            Arg::Int(now_us),
+        ],
     )
     .await?;
     Ok(())
 }
 
-/// Lets a route take jobs again. `false` when it was not paused.
-pub(super) async fn remove(tx: &mut Tx, route: &str) -> Result<bool, StoreError> {
-    let rows = tx
-        .run("DELETE FROM pauses WHERE route = $1 RETURNING route", vec![Arg::Text(route.into())])
-        .await?;
-    Ok(!rows.is_empty())
+/// Lets something go on. `false` when it was not paused.
+pub(super) async fn remove(tx: &mut Tx, stop: &Stop) -> Result<bool, StoreError> {
+    let args = vec![Arg::Text(stop.scope.word().into()), Arg::Text(stop.name.clone())];
+    let text = "DELETE FROM pauses WHERE scope = $1 AND name = $2 RETURNING name";
+    Ok(!tx.run(text, args).await?.is_empty())
+}
+
+impl Store {
+    /// Stops something: its jobs stay where they are.
+    pub async fn pause(&self, stop: &Stop, reason: &str) -> Result<(), StoreError> {
+        let now_us = self.clock.now_us();
+        let mut tx = self.pools.begin().await?;
+        insert(&mut tx, stop, reason.to_owned(), now_us).await?;
+        operation(&mut tx, "pause", &subject(stop), reason, now_us).await?;
+        tx.commit().await
+    }
+
+    /// Lets something go on. `false` when it was not paused. `routes` are those that may have
+    /// work now.
+    pub async fn resume(&self, stop: &Stop, routes: Vec<Arc<str>>) -> Result<bool, StoreError> {
+        let now_us = self.clock.now_us();
+        let mut tx = self.pools.begin().await?;
+        let was_paused = remove(&mut tx, stop).await?;
+        if was_paused {
+            operation(&mut tx, "resume", &subject(stop), "", now_us).await?;
+        }
+        let mut due = Due::default();
+        routes.into_iter().for_each(|route| due.add(route, now_us));
+        notify(&mut tx, &due).await?;
+        tx.commit().await?;
+        self.wake.due(due, now_us);
+        Ok(was_paused)
+    }
+}
+
+fn subject(stop: &Stop) -> String {
+    format!("{} {}", stop.scope.word(), stop.name)
 }

@@ -5,19 +5,20 @@
 
 use super::body;
 use super::conn::{Pools, Tx};
+use super::enter::{Entered, Entering, enter};
 use super::error::StoreError;
-use super::lanes::{self, Change};
+use super::promote::SUPERSEDED;
 use super::repeat::{self, Repeat};
 use super::sql::{Arg, Column};
+use super::wake::Due;
 use crate::delivery::{Arrival, DeliveryId, Micros, Recorded, Verdict, coverage_word};
-use crate::job::{JobId, LaneId, State};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use crate::job::{JobId, State};
+use std::collections::{BTreeMap, HashMap};
 
-/// What a batch came to: one result an arrival, in the same order, and the routes with new work.
+/// What a batch came to: one result an arrival, in the same order, and the new work.
 pub(super) struct Batch {
     pub(super) recorded: Vec<Recorded>,
-    pub(super) routes: BTreeSet<Arc<str>>,
+    pub(super) due: Due,
 }
 
 /// An arrival with its body as it will be stored: packed before it gets in line, where many
@@ -34,7 +35,7 @@ pub(super) async fn batch(
     now_us: Micros,
 ) -> Result<Batch, StoreError> {
     let mut tx = pools.begin().await?;
-    let mut batch = Batch { recorded: Vec::new(), routes: BTreeSet::new() };
+    let mut batch = Batch { recorded: Vec::new(), due: Due::default() };
     // Sorted by key: two batches on two machines then wait for each other's keys in one order.
     let mut first: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (index, Incoming { arrival, .. }) in incoming.iter().enumerate() {
@@ -54,8 +55,8 @@ pub(super) async fn batch(
         repeats.map(|(index, (arrival, _))| Repeat { index, arrival }).collect();
     let judged = repeat::judge(&mut tx, &repeats, now_us).await?;
     let new = arrivals().filter_map(|(_, (arrival, id))| Some(((*id)?, arrival)));
-    let states = make_jobs(&mut tx, &new.collect::<Vec<_>>(), now_us, &mut batch.routes).await?;
-    let mut repeated = repeat::revive(&mut tx, judged, now_us, &mut batch.routes).await?;
+    let states = make_jobs(&mut tx, &new.collect::<Vec<_>>(), now_us, &mut batch.due).await?;
+    let mut repeated = repeat::revive(&mut tx, judged, now_us, &mut batch.due).await?;
     for (index, (_, id)) in arrivals() {
         let accepted = |id: &DeliveryId| Recorded {
             id: *id,
@@ -64,7 +65,7 @@ pub(super) async fn batch(
         };
         batch.recorded.extend(id.as_ref().map(accepted).or_else(|| repeated.remove(&index)));
     }
-    notify(&mut tx, &batch.routes).await?;
+    notify(&mut tx, &batch.due).await?;
     tx.commit().await?;
     Ok(batch)
 }
@@ -108,66 +109,62 @@ async fn insert(
     rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?, DeliveryId(row.int(2)?)))).collect()
 }
 
-/// Makes the jobs of new deliveries: the first of an empty lane is ready, the others wait.
+/// Makes the jobs of new deliveries, each in its lane.
 async fn make_jobs(
     tx: &mut Tx,
     new: &[(DeliveryId, &Arrival)],
     now_us: Micros,
-    routes: &mut BTreeSet<Arc<str>>,
+    due: &mut Due,
 ) -> Result<HashMap<DeliveryId, State>, StoreError> {
-    let mut planned: Vec<_> = new
+    let mut entering: Vec<Entering<'_>> = new
         .iter()
         .flat_map(|(id, arrival)| {
             let numbered = arrival.jobs.iter().enumerate();
-            numbered.map(move |(n, plan)| (JobId::new(*id, n as i64), plan, *arrival))
+            numbered.map(move |(n, plan)| Entering {
+                id: JobId::new(*id, n as i64),
+                plan,
+                position: arrival.position,
+                kept: None,
+                rank: 0,
+                earliest_us: None,
+                insists: false,
+            })
         })
         .collect();
-    planned.sort_by_key(|(id, ..)| *id);
-    let mut changes: BTreeMap<LaneId, Change> = BTreeMap::new();
-    for (_, plan, arrival) in &planned {
-        let Some(lane) = plan.lane else { continue };
-        let entry = changes.entry(lane).or_insert_with(|| Change {
-            route: plan.route.clone(),
-            entity: arrival.entity.clone().unwrap_or_default(),
-            delta: 0,
-        });
-        entry.delta += 1;
-    }
-    let added: BTreeMap<LaneId, i64> = changes.iter().map(|(lane, c)| (*lane, c.delta)).collect();
-    let mut standings = lanes::advance(tx, changes, now_us).await?;
-    standings.retain(|lane, standing| added.get(lane) == Some(&standing.open));
-
+    entering.sort_by_key(|job| job.id);
+    let entered = enter(tx, &entering, now_us).await?;
     let mut states = HashMap::new();
-    let (mut ids, mut names, mut lane_column) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut words, mut due, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
-    for (id, plan, _) in &planned {
-        // Only the first job of an empty lane finds its standing here.
-        let head = plan.lane.map(|lane| standings.remove(&lane));
-        let ready = !matches!(head, Some(None));
-        let state = if ready { State::Ready } else { State::Waiting };
-        ids.push(id.0);
-        names.push(plan.route.to_string());
-        lane_column.push(plan.lane.map(|lane| lane.0));
-        words.push(state.word().to_owned());
-        due.push(ready.then_some(now_us));
-        sequences.push(head.flatten().map(|standing| standing.sequence));
-        states.entry(id.delivery()).or_insert(state);
-        if ready {
-            routes.insert(plan.route.clone());
+    for (job, entered) in entering.iter().zip(&entered) {
+        states.entry(job.id.delivery()).or_insert(entered.state);
+        if let Some(due_us) = entered.due_us {
+            due.add(job.plan.route.clone(), due_us);
         }
     }
+    let lane = |job: &Entering<'_>| job.plan.lane.as_ref().map(|lane| lane.id.0);
+    let settled = |one: &Entered| (one.state == State::Superseded).then_some(now_us);
+    let reason = |one: &Entered| (one.state == State::Superseded).then(|| SUPERSEDED.to_owned());
+    let of = |read: fn(&Entered) -> Option<i64>| entered.iter().map(read).collect();
     tx.run_rows(
-        "WITH v(id, route, lane, state, due_us, sequence) AS ({rows})
-         INSERT INTO jobs (id, route, lane, state, due_us, sequence, created_us, since_us)
-         SELECT id, route, lane, state, due_us, sequence, $1, $1 FROM v",
+        "WITH v(id, route, lane, state, due_us, earliest_us, sequence, position, place, stale,
+            superseded_by, settled_us, reason) AS ({rows})
+         INSERT INTO jobs (id, route, lane, state, due_us, earliest_us, sequence, position, place,
+            stale, superseded_by, settled_us, reason, created_us, since_us)
+         SELECT v.*, $1, $1 FROM v",
         vec![Arg::Int(now_us)],
         vec![
-            Column::Int(ids),
-            Column::Text(names),
-            Column::OptInt(lane_column),
-            Column::Text(words),
-            Column::OptInt(due),
-            Column::OptInt(sequences),
+            Column::Int(entering.iter().map(|job| job.id.0).collect()),
+            Column::Text(entering.iter().map(|job| job.plan.route.to_string()).collect()),
+            Column::OptInt(entering.iter().map(lane).collect()),
+            Column::Text(entered.iter().map(|one| one.state.word().to_owned()).collect()),
+            Column::OptInt(of(|one| one.due_us)),
+            Column::OptInt(of(|one| one.earliest_us)),
+            Column::OptInt(of(|one| one.sequence)),
+            Column::OptInt(of(|one| one.position)),
+            Column::Int(entered.iter().map(|one| one.place).collect()),
+            Column::Int(entered.iter().map(|one| one.stale.into()).collect()),
+            Column::OptInt(of(|one| one.superseded_by.map(|job| job.0))),
+            Column::OptInt(entered.iter().map(settled).collect()),
+            Column::OptText(entered.iter().map(reason).collect()),
         ],
     )
     .await?;
@@ -176,12 +173,10 @@ async fn make_jobs(
 
 /// Tells the other processes, when this commits, which routes have work: once a batch, because
 /// a trigger for every row cost a tenth to four fifths of the rate.
-pub(super) async fn notify(tx: &mut Tx, routes: &BTreeSet<Arc<str>>) -> Result<(), StoreError> {
-    if !tx.is_shared() || routes.is_empty() {
+pub(super) async fn notify(tx: &mut Tx, due: &Due) -> Result<(), StoreError> {
+    if !tx.is_shared() || due.is_empty() {
         return Ok(());
     }
-    let names: Vec<&str> = routes.iter().map(|route| &**route).collect();
-    tx.run("SELECT pg_notify('posthouse_jobs', $1)::text", vec![Arg::Text(names.join(","))])
-        .await?;
+    tx.run("SELECT pg_notify('posthouse_jobs', $1)::text", vec![Arg::Text(due.told())]).await?;
     Ok(())
 }

@@ -6,13 +6,13 @@
 use super::body;
 use super::conn::Tx;
 use super::error::StoreError;
-use super::reopen;
+use super::reopen::{self, Again};
 use super::sql::{Arg, Column};
+use super::wake::Due;
 use crate::delivery::{Arrival, DeliveryId, KeptHeaders, Micros, Recorded, Verdict};
 use crate::job::{JobId, State};
 use providers::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 /// An arrival whose key is taken, and its place in the batch.
 pub(super) struct Repeat<'a> {
@@ -71,7 +71,7 @@ pub(super) async fn revive(
     tx: &mut Tx,
     judged: Vec<Judged>,
     now_us: Micros,
-    routes: &mut BTreeSet<Arc<str>>,
+    due: &mut Due,
 ) -> Result<HashMap<usize, Recorded>, StoreError> {
     let firsts: BTreeSet<DeliveryId> = judged.iter().map(|judged| judged.first).collect();
     let states = states_of(tx, firsts.into_iter().collect()).await?;
@@ -81,10 +81,10 @@ pub(super) async fn revive(
         .filter(|(_, state)| *state == State::Dead)
         .map(|(job, _)| *job)
         .collect();
-    let dead: Vec<JobId> = dead.into_iter().collect();
-    let revived = reopen::reopen(tx, &dead, now_us).await?;
-    routes.extend(revived.iter().map(|(_, route)| route.clone()));
-    let revived: BTreeSet<DeliveryId> = revived.iter().map(|(job, _)| job.delivery()).collect();
+    let dead: Vec<Again> = dead.into_iter().map(Again::live).collect();
+    let revived = reopen::reopen(tx, State::Dead, &dead, now_us).await?;
+    due.extend(revived.due);
+    let revived: BTreeSet<DeliveryId> = revived.jobs.iter().map(|job| job.delivery()).collect();
     let recorded = judged.into_iter().map(|Judged { index, first: id, same }| {
         let before = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
         let (verdict, state) = match (same, revived.contains(&id)) {

@@ -1,15 +1,17 @@
 //! Replays: new jobs of recorded deliveries, linked to what they replay.
 
 use super::conn::Tx;
+use super::enter::{Entering, enter};
 use super::error::StoreError;
 use super::group::while_contended;
-use super::lanes::{self, Change};
 use super::operate::operation;
 use super::record::notify;
 use super::sql::{Arg, Column};
+use super::wake::Due;
 use super::{Store, state};
 use crate::delivery::{DeliveryId, Micros};
 use crate::job::{JobId, Planned, State};
+use providers::Position;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,8 +20,8 @@ use std::sync::Arc;
 pub struct Replayed {
     /// The delivery.
     pub delivery: DeliveryId,
-    /// What it is about, for the lane.
-    pub entity: Option<String>,
+    /// Where it stands among those about the same entity.
+    pub position: Position,
     /// Route and lane.
     pub plan: Planned,
     /// The job that it replays; `None` when the route had none.
@@ -28,8 +30,8 @@ pub struct Replayed {
     pub nonce: String,
 }
 
-/// Replays take their turn after live jobs.
-const REPLAY_RANK: i64 = 1;
+/// Replays and jobs that are retried in bulk take their turn after live jobs.
+pub(super) const BACKGROUND_RANK: i64 = 1;
 
 impl Store {
     /// Makes new jobs, a batch in one transaction, and returns their ids in the same order.
@@ -64,14 +66,14 @@ impl Store {
             made.push((replay, id));
             ids.push(Some(id));
         }
-        let routes = insert(&mut tx, &made, now_us).await?;
+        let due = insert(&mut tx, &made, now_us).await?;
         for (replay, id) in &made {
             let detail = replay.replays.map_or_else(String::new, |old| format!("replays {old}"));
             operation(&mut tx, "replay", &id.to_string(), &detail, now_us).await?;
         }
-        notify(&mut tx, &routes).await?;
+        notify(&mut tx, &due).await?;
         tx.commit().await?;
-        self.wake.now(routes);
+        self.wake.due(due, now_us);
         Ok(ids)
     }
 }
@@ -115,42 +117,43 @@ async fn insert(
     tx: &mut Tx,
     made: &[(&Replayed, JobId)],
     now_us: Micros,
-) -> Result<BTreeSet<Arc<str>>, StoreError> {
-    let mut routes = BTreeSet::new();
-    for (replay, id) in made {
-        let mut head = (true, None);
-        if let Some(lane) = replay.plan.lane {
-            let change = Change {
-                route: replay.plan.route.clone(),
-                entity: replay.entity.clone().unwrap_or_default(),
-                delta: 1,
-            };
-            let standings = lanes::advance(tx, BTreeMap::from([(lane, change)]), now_us).await?;
-            let standing = standings.get(&lane).filter(|standing| standing.open == 1);
-            head = (standing.is_some(), standing.map(|standing| standing.sequence));
-        }
-        let (ready, sequence) = head;
+) -> Result<Due, StoreError> {
+    let entering = made.iter().map(|(replay, id)| Entering {
+        id: *id,
+        plan: &replay.plan,
+        position: replay.position,
+        kept: None,
+        rank: BACKGROUND_RANK,
+        earliest_us: None,
+        insists: true,
+    });
+    let entered = enter(tx, &entering.collect::<Vec<_>>(), now_us).await?;
+    let mut due = Due::default();
+    for ((replay, id), entered) in made.iter().zip(entered) {
         tx.run(
-            "INSERT INTO jobs (id, route, lane, state, rank, due_us, sequence, created_us,
-                since_us, replays, nonce)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)",
+            "INSERT INTO jobs (id, route, lane, state, rank, due_us, sequence, position, place,
+                stale, created_us, since_us, replays, nonce)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13)",
             vec![
                 Arg::Int(id.0),
                 Arg::Text(replay.plan.route.to_string()),
-                Arg::OptInt(replay.plan.lane.map(|lane| lane.0)),
-                Arg::Text(if ready { State::Ready } else { State::Waiting }.word().into()),
-                Arg::Int(REPLAY_RANK),
-                Arg::OptInt(ready.then_some(now_us)),
-                Arg::OptInt(sequence),
+                Arg::OptInt(replay.plan.lane.as_ref().map(|lane| lane.id.0)),
+                Arg::Text(entered.state.word().into()),
+                Arg::Int(BACKGROUND_RANK),
+                Arg::OptInt(entered.due_us),
+                Arg::OptInt(entered.sequence),
+                Arg::OptInt(entered.position),
+                Arg::Int(entered.place),
+                Arg::Int(entered.stale.into()),
                 Arg::Int(now_us),
                 Arg::OptInt(replay.replays.map(|old| old.0)),
                 Arg::Text(replay.nonce.clone()),
             ],
         )
         .await?;
-        if ready {
-            routes.insert(replay.plan.route.clone());
+        if let Some(due_us) = entered.due_us {
+            due.add(replay.plan.route.clone(), due_us);
         }
     }
-    Ok(routes)
+    Ok(due)
 }

@@ -6,12 +6,14 @@
 use super::conn::{Pools, Tx};
 use super::error::StoreError;
 use super::lanes::{self, Change};
+use super::promote::promote;
 use super::record::notify;
 use super::sql::{Arg, Column};
+use super::wake::Due;
 use crate::delivery::Micros;
 use crate::job::{Attempt, Effect, JobId, LaneId, Lease, State, Value};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
+use crate::source::{Scope, Stop};
+use std::collections::{BTreeMap, HashSet};
 
 /// One lease with what came of it.
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ pub enum Settled {
 /// What a batch came to.
 pub(super) struct Batch {
     pub(super) settled: Vec<Settled>,
-    pub(super) routes: BTreeSet<Arc<str>>,
+    pub(super) due: Due,
 }
 
 /// Texts of destinations end up in a TEXT column: bounded, and without the NUL that PostgreSQL
@@ -62,8 +64,13 @@ pub(super) async fn batch(
         write_of_handler(&mut tx, settlement).await?;
         stop_lane_or_route(&mut tx, settlement, now_us).await?;
     }
-    let routes = advance_lanes(&mut tx, &kept, now_us).await?;
-    notify(&mut tx, &routes).await?;
+    let mut due = advance_lanes(&mut tx, &kept, now_us).await?;
+    for settlement in &kept {
+        if let Effect::Retry { due_us } = settlement.effect {
+            due.add(settlement.lease.route.clone(), due_us);
+        }
+    }
+    notify(&mut tx, &due).await?;
     tx.commit().await?;
     let settled = settlements
         .iter()
@@ -75,12 +82,16 @@ pub(super) async fn batch(
             }
         })
         .collect();
-    Ok(Batch { settled, routes })
+    Ok(Batch { settled, due })
 }
 
 /// Whether the lane goes on to its next job.
 fn finishes(effect: &Effect) -> bool {
-    matches!(effect, Effect::Succeed | Effect::Die { halt_lane: false, .. })
+    match effect {
+        Effect::Succeed => true,
+        Effect::Retry { .. } => false,
+        Effect::Die { halt_lane, .. } | Effect::Doubt { halt_lane, .. } => !halt_lane,
+    }
 }
 
 async fn move_jobs(
@@ -90,13 +101,17 @@ async fn move_jobs(
 ) -> Result<HashSet<(JobId, i64)>, StoreError> {
     let (mut ids, mut tokens, mut states) = (Vec::new(), Vec::new(), Vec::new());
     let (mut due, mut settled, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
-    let mut not_after = Vec::new();
+    let (mut not_after, mut faults, mut probes) = (Vec::new(), Vec::new(), Vec::new());
     for settlement in settlements {
-        let (state, due_us) = match settlement.effect {
-            Effect::Succeed => (State::Succeeded, None),
-            Effect::Retry { due_us } => (State::Retrying, Some(due_us)),
-            Effect::Die { .. } => (State::Dead, None),
+        let (state, due_us, probe_us) = match settlement.effect {
+            Effect::Succeed => (State::Succeeded, None, None),
+            Effect::Retry { due_us } => (State::Retrying, Some(due_us), None),
+            Effect::Die { .. } => (State::Dead, None, None),
+            Effect::Doubt { probe_us, .. } => (State::Uncertain, None, probe_us),
         };
+        let is_over = matches!(state, State::Dead | State::Uncertain);
+        faults.push(is_over.then(|| settlement.attempt.outcome.fault.word().to_owned()));
+        probes.push(probe_us);
         ids.push(settlement.lease.job.0);
         tokens.push(settlement.lease.token);
         states.push(state.word().to_owned());
@@ -108,9 +123,11 @@ async fn move_jobs(
     }
     let rows = tx
         .run_rows(
-            "WITH v(id, token, state, due_us, settled_us, reason, not_after_us) AS ({rows})
+            "WITH v(id, token, state, due_us, settled_us, reason, fault, probe_us, not_after_us)
+                AS ({rows})
              UPDATE jobs SET state = v.state, due_us = v.due_us, settled_us = v.settled_us,
-                reason = v.reason, lease_until_us = NULL, worker = NULL
+                reason = v.reason, fault = v.fault, probe_us = v.probe_us, lease_until_us = NULL,
+                worker = NULL
              FROM v WHERE jobs.id = v.id AND jobs.token = v.token AND jobs.state = 'running'
                 AND jobs.lease_until_us <= v.not_after_us
              RETURNING jobs.id, jobs.token",
@@ -122,6 +139,8 @@ async fn move_jobs(
                 Column::OptInt(due),
                 Column::OptInt(settled),
                 Column::OptText(reasons),
+                Column::OptText(faults),
+                Column::OptInt(probes),
                 Column::Int(not_after),
             ],
         )
@@ -171,34 +190,40 @@ async fn stop_lane_or_route(
     settlement: &Settlement,
     now_us: Micros,
 ) -> Result<(), StoreError> {
-    let Effect::Die { halt_lane, pause_route } = settlement.effect else { return Ok(()) };
+    let (halt_lane, pause_route) = match settlement.effect {
+        Effect::Die { halt_lane, pause_route } => (halt_lane, pause_route),
+        Effect::Doubt { halt_lane, .. } => (halt_lane, false),
+        Effect::Succeed | Effect::Retry { .. } => return Ok(()),
+    };
     if let (true, Some(lane)) = (halt_lane, settlement.lease.lane) {
         let args = vec![Arg::Int(lane.0), Arg::Int(settlement.lease.job.0)];
         tx.run("UPDATE lanes SET halted_by = $2 WHERE lane = $1", args).await?;
     }
     if pause_route {
         let reason = bounded(&settlement.attempt.outcome.detail);
-        super::pause::insert(tx, &settlement.lease.route, reason, now_us).await?;
+        let route = Stop::new(Scope::Route, &settlement.lease.route);
+        super::pause::insert(tx, &route, reason, now_us).await?;
     }
     Ok(())
 }
 
-/// Counts finished jobs out of their lanes and promotes the next ones.
+/// Counts finished jobs out of their lanes, moves the watermarks and promotes the next ones.
 async fn advance_lanes(
     tx: &mut Tx,
     kept: &[&Settlement],
     now_us: Micros,
-) -> Result<BTreeSet<Arc<str>>, StoreError> {
+) -> Result<Due, StoreError> {
     let mut changes: BTreeMap<LaneId, Change> = BTreeMap::new();
     for settlement in kept.iter().filter(|s| finishes(&s.effect)) {
-        let Some(lane) = settlement.lease.lane else { continue };
-        let route = settlement.lease.route.clone();
-        // The lane's row exists, so its entity is not written again.
-        changes.insert(lane, Change { route, entity: String::new(), delta: -1 });
+        let lease = &settlement.lease;
+        let Some(lane) = lease.lane else { continue };
+        let succeeded = settlement.effect == Effect::Succeed;
+        let done = lease.position.filter(|_| succeeded).map(|position| (position, lease.job));
+        changes.insert(lane, Change::leaving(lease.route.clone(), done));
     }
     let standings = lanes::advance(tx, changes, now_us).await?;
-    let behind: Vec<_> = standings.into_iter().filter(|(_, standing)| standing.open > 0).collect();
-    Ok(lanes::promote(tx, &behind, now_us).await?.into_iter().collect())
+    let behind = standings.into_iter().filter(|(_, standing)| standing.open > 0);
+    promote(tx, behind.collect(), now_us).await
 }
 
 fn bounded(text: &str) -> String {

@@ -14,7 +14,7 @@ use super::error::StoreError;
 use super::sql::Arg;
 use super::{Store, body};
 use crate::delivery::DeliveryId;
-use crate::job::{JobId, State};
+use crate::job::{Fault, JobId, State};
 use bytes::Bytes;
 use rows::{attempt, delivery, job};
 
@@ -40,11 +40,14 @@ macro_rules! select_deliveries {
 macro_rules! select_jobs {
     ($rest:literal) => {
         concat!(
-            "SELECT j.id, d.source, d.key, d.kind, j.route, d.entity, j.state, j.attempts,
+            "SELECT j.id, d.source, d.key, d.kind, j.route,
+                coalesce((SELECT l.entity FROM lanes l WHERE l.lane = j.lane), d.entity),
+                j.state, j.attempts,
                 j.sequence, j.due_us, j.lease_until_us, j.worker, j.created_us, j.settled_us,
                 j.reason, j.replays,
                 CASE WHEN EXISTS (SELECT 1 FROM lanes l
-                    WHERE l.lane = j.lane AND l.halted_by = j.id) THEN 1 ELSE 0 END
+                    WHERE l.lane = j.lane AND l.halted_by = j.id) THEN 1 ELSE 0 END,
+                j.fault, j.position, j.stale, j.superseded_by, j.probe_us
              FROM jobs j JOIN deliveries d ON d.id = j.id / 4096 WHERE ",
             $rest
         )
@@ -109,20 +112,21 @@ impl Store {
     pub async fn jobs(&self, f: &JobFilter) -> Result<Page<JobView>, StoreError> {
         let before = Arg::Int(f.before.map_or(i64::MAX, |id| id.0));
         let (route, count) = (Arg::Text(f.route.clone()), Arg::Int(f.count));
+        let fault = Arg::Text(f.fault.map_or("", Fault::word).into());
         // Dead jobs have an index of their own, which only a constant can use.
         let rows = if f.state == Some(State::Dead) {
             let text = select_jobs!(
                 "j.state = 'dead' AND j.id < $1 AND ($2 = '' OR j.route = $2)
-                 ORDER BY j.id DESC LIMIT $3"
+                 AND ($4 = '' OR j.fault = $4) ORDER BY j.id DESC LIMIT $3"
             );
-            self.pools.read(text, vec![before, route, count]).await?
+            self.pools.read(text, vec![before, route, count, fault]).await?
         } else {
             let text = select_jobs!(
                 "j.id < $1 AND ($2 = '' OR j.route = $2) AND ($4 = '' OR j.state = $4)
-                 ORDER BY j.id DESC LIMIT $3"
+                 AND ($5 = '' OR j.fault = $5) ORDER BY j.id DESC LIMIT $3"
             );
             let state = Arg::Text(f.state.map_or("", State::word).into());
-            self.pools.read(text, vec![before, route, count, state]).await?
+            self.pools.read(text, vec![before, route, count, state, fault]).await?
         };
         let items = rows.iter().map(job).collect::<Result<Vec<_>, _>>()?;
         let full = items.len() as i64 == f.count;

@@ -137,13 +137,13 @@ both!(a_dead_job_can_be_retried_and_a_waiting_one_cancelled, |world| async {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     stub.until(2).await;
     assert_eq!(server.settled().await[0]["state"], "succeeded");
-    let paused = server.cli(["routes", "pause", "github-out"]).run().await;
+    let paused = server.cli(["pause", "route", "github-out"]).run().await;
     assert_eq!(paused.code, Some(0), "{paused:?}");
     assert_eq!(server.post("github", github("7d3c0062", "{}")).await.status, 200);
     let id = server.jobs("?state=ready").await[0]["id"].as_str().unwrap().to_owned();
     let ran = server.cli(["jobs", "cancel", &id]).run().await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let resumed = server.cli(["routes", "resume", "github-out"]).run().await;
+    let resumed = server.cli(["resume", "route", "github-out"]).run().await;
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(server.settled().await[0]["state"], "cancelled");
     assert_eq!(stub.calls(), 2);

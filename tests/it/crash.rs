@@ -129,7 +129,7 @@ both!(killed_between_claim_and_delivery_the_job_is_taken_over, |world| async {
     assert_eq!(number(&stub.received()[0], "posthouse-attempt"), 2);
     let first = jobs.iter().find(|job| job["key"] == "one-1").unwrap();
     let first = server.get(&format!("/api/jobs/{}", first["id"].as_str().unwrap())).await;
-    assert_eq!(outcomes(&first), ["unknown", "accepted"]);
+    assert_eq!(outcomes(&first), ["uncertain", "accepted"]);
     let detail = first["attempts"][0]["detail"].as_str().unwrap();
     assert!(detail.contains("lease ended"), "{detail}");
     assert_eq!(server.metric("posthouse_takeovers_total").await, 1.0);
@@ -156,7 +156,10 @@ both!(killed_between_effect_and_settle_the_repeat_can_be_recognised, |world| asy
     assert_eq!([0, 1].map(|call| number(&calls[call], "posthouse-attempt")), [1, 2]);
     assert_eq!(calls[0].body, calls[1].body);
     let job = only_job(&server).await;
-    assert_eq!((&job["state"], outcomes(&job)), (&json!("succeeded"), vec!["unknown", "accepted"]));
+    assert_eq!(
+        (&job["state"], outcomes(&job)),
+        (&json!("succeeded"), vec!["uncertain", "accepted"])
+    );
     assert_eq!(stub.calls(), 2);
     assert_eq!(count(&world, "running").await, 0);
 });

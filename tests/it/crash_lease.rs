@@ -66,7 +66,7 @@ both!(a_worker_that_wakes_up_late_is_refused, |world| async {
     assert_eq!(job_of(&second, delivery).await, job, "the late one has changed nothing");
     let attempts = job["attempts"].as_array().unwrap();
     let outcomes: Vec<_> = attempts.iter().map(|attempt| &attempt["outcome"]).collect();
-    assert_eq!(outcomes, ["unknown", "accepted"]);
+    assert_eq!(outcomes, ["uncertain", "accepted"]);
     assert_ne!(attempts[0]["worker"], attempts[1]["worker"]);
     let accepted = "posthouse_attempts_total{outcome=\"accepted\",route=\"github-out\"}";
     assert_eq!([first.metric(accepted).await, second.metric(accepted).await], [0.0, 1.0]);
@@ -106,6 +106,6 @@ both!(a_late_settle_does_not_disturb_an_attempt_that_is_under_way, |world| async
     let job = job_of(&second, delivery).await;
     let attempts = job["attempts"].as_array().unwrap();
     let outcomes: Vec<_> = attempts.iter().map(|attempt| &attempt["outcome"]).collect();
-    assert_eq!(outcomes, ["unknown", "failed", "accepted"]);
+    assert_eq!(outcomes, ["uncertain", "failed", "accepted"]);
     assert_eq!(keys_of(&stub.received()), ["one-1", "one-1", "one-1", "one-2"]);
 });

@@ -85,7 +85,7 @@ both!(gone_pauses_the_route_until_an_operator_resumes_it, |world| async {
     let jobs = delivered(&server, push("one", 1)).await;
     assert_eq!((&jobs[0]["state"], outcomes(&jobs[0])), (&json!("dead"), vec!["gone"]));
     assert!(jobs[0]["reason"].as_str().unwrap().contains("410"), "{jobs:?}");
-    server.said("ALARM: route paused").await;
+    server.said("route paused").await;
     assert_eq!(server.metric("posthouse_paused_routes").await, 1.0);
 
     // What comes now waits for this route, and is delivered on the other.
@@ -99,7 +99,7 @@ both!(gone_pauses_the_route_until_an_operator_resumes_it, |world| async {
     let listed = server.cli(["routes", "list"]).run().await;
     assert!(listed.output.contains("github-out") && listed.output.contains("410"), "{listed:?}");
 
-    let resumed = server.cli(["routes", "resume", "github-out"]).run().await;
+    let resumed = server.cli(["resume", "route", "github-out"]).run().await;
     assert_eq!(resumed.code, Some(0), "{}", resumed.errors);
     assert_eq!(keys_of(&stub.until(2).await), ["one-1", "two-2"]);
     let jobs = server.settled().await;
@@ -159,7 +159,7 @@ both!(an_answer_that_comes_too_late_is_unknown_and_the_repeat_can_be_recognised,
     let config = source("github") + &out(&stub) + "timeout = \"300ms\"\n";
     let server = world.serve(&(config + &route("github", "out") + SOON)).await;
     let jobs = delivered(&server, push("one", 1)).await;
-    assert_eq!(outcomes(&jobs[0]), ["unknown", "accepted"]);
+    assert_eq!(outcomes(&jobs[0]), ["uncertain", "accepted"]);
     assert_eq!(jobs[0]["attempts"][0]["detail"], "timeout after 300 ms, outcome unknown");
     let calls = stub.received();
     assert_eq!(calls.len(), 2);
@@ -177,7 +177,7 @@ both!(a_connection_that_breaks_is_one_request_an_attempt, |world| async {
     let server = world.serve(&(straight("github", &stub) + SOON)).await;
     // The second delivery begins on the connection that the first one left open.
     for (n, expected) in
-        [(1, vec!["unknown", "unknown", "accepted"]), (2, vec!["unknown", "accepted"])]
+        [(1, vec!["uncertain", "uncertain", "accepted"]), (2, vec!["uncertain", "accepted"])]
     {
         let jobs = delivered(&server, push("one", n)).await;
         assert_eq!(outcomes(&jobs[0]), expected);
@@ -199,7 +199,7 @@ both!(nobody_at_the_other_end_is_a_failure_and_not_an_unknown_outcome, |world| a
         + &route("github", "out");
     let server = world.serve(&(config + SOON + "max_attempts = 3\n")).await;
     let jobs = delivered(&server, push("one", 1)).await;
-    assert_eq!((&jobs[0]["state"], outcomes(&jobs[0])), (&json!("dead"), vec!["failed"; 3]));
+    assert_eq!((&jobs[0]["state"], outcomes(&jobs[0])), (&json!("dead"), vec!["unreached"; 3]));
     assert!(detail(&jobs[0]).starts_with("connection refused"), "{jobs:?}");
 });
 

@@ -115,10 +115,10 @@ both!(the_exit_code_decides, |world| async {
 both!(out_of_time_a_program_is_killed_with_all_that_it_started, |world| async {
     let pids = world.path().join("pids").display().to_string();
     let script = format!("sleep 300 & echo $$ $! > {pids}; wait");
-    let config = running(&script, "timeout = \"300ms\"\n") + "max_attempts = 1\n";
+    let config = running(&script, "timeout = \"300ms\"\n");
     let server = world.serve(&config).await;
     let job = delivered(&server, push("one", 1)).await;
-    assert_eq!((&job["state"], outcomes(&job)), (&json!("dead"), vec![("unknown", None)]));
+    assert_eq!((&job["state"], outcomes(&job)), (&json!("uncertain"), vec![("uncertain", None)]));
     let detail = job["attempts"][0]["detail"].as_str().unwrap();
     assert_eq!(detail, "timeout after 300 ms, killed, outcome unknown");
     let text = std::fs::read_to_string(pids).unwrap();
@@ -135,7 +135,7 @@ both!(a_program_that_cannot_be_started_has_not_succeeded, |world| async {
         + SOON;
     let server = world.serve(&(config + "max_attempts = 2\n")).await;
     let job = delivered(&server, push("one", 1)).await;
-    assert_eq!((&job["state"], outcomes(&job)), (&json!("dead"), vec![("failed", None); 2]));
+    assert_eq!((&job["state"], outcomes(&job)), (&json!("dead"), vec![("unreached", None); 2]));
     let detail = job["attempts"][1]["detail"].as_str().unwrap();
     assert!(detail.contains("/no/such/program") && detail.contains("No such file"), "{detail}");
 });

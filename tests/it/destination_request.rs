@@ -190,7 +190,7 @@ both!(a_slow_handshake_is_no_request, |world| async {
     let job = &shown["jobs"][0];
     assert_eq!((&job["state"], &job["attempt_count"]), (&"dead".into(), &2.into()));
     for attempt in job["attempts"].as_array().unwrap() {
-        assert_eq!(attempt["outcome"], "failed", "nothing was sent: {attempt}");
+        assert_eq!(attempt["outcome"], "unreached", "nothing was sent: {attempt}");
         assert_eq!(attempt["detail"], format!("no connection within {} ms", 200));
     }
     let (mut stream, _) = listener.accept().unwrap();

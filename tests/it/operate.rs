@@ -92,7 +92,7 @@ both!(a_cancelled_job_that_waits_leaves_no_gap, |world| async {
 both!(a_paused_route_takes_no_jobs_and_loses_none, |world| async {
     let stub = Stub::ok().await;
     let mut server = world.serve(&straight("github", &stub)).await;
-    let ran = server.cli(["routes", "pause", "github-out"]).run().await;
+    let ran = server.cli(["pause", "route", "github-out"]).run().await;
     assert_eq!(ran.code, Some(0), "{}", ran.errors);
     for n in 1..=3 {
         send(&server, push("one", n)).await;
@@ -104,7 +104,7 @@ both!(a_paused_route_takes_no_jobs_and_loses_none, |world| async {
     assert_eq!(server.metric("posthouse_jobs{state=\"ready\"}").await, 1.0);
     assert_eq!(server.metric("posthouse_jobs{state=\"waiting\"}").await, 3.0);
     assert_eq!(stub.calls(), 0);
-    let ran = server.cli(["routes", "resume", "github-out"]).run().await;
+    let ran = server.cli(["resume", "route", "github-out"]).run().await;
     assert_eq!(ran.code, Some(0), "{}", ran.errors);
     assert_eq!(keys_of(&stub.until(4).await), ["one-1", "one-2", "one-3", "one-4"]);
 });

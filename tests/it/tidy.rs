@@ -20,8 +20,13 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Uses within a layer, from and to.
-const SAME: &[(&str, &str)] =
-    &[("delivery", "job"), ("job", "delivery"), ("clock", "delivery"), ("source", "job")];
+const SAME: &[(&str, &str)] = &[
+    ("delivery", "job"),
+    ("job", "delivery"),
+    ("clock", "delivery"),
+    ("source", "job"),
+    ("source", "delivery"),
+];
 
 /// Crates that only some modules may know.
 const KNOWN_BY: &[(&str, &[&str])] = &[

@@ -84,7 +84,7 @@ both!(what_always_fails_dies_after_its_attempts_and_stays_dead, |world| async {
     assert_eq!(numbers, [1, 2, 3, 4]);
     assert_eq!(server.metric("posthouse_died_total{route=\"github-out\"}").await, 1.0);
     assert_eq!(server.metric("posthouse_jobs{state=\"dead\"}").await, 1.0);
-    server.said("ALARM: job dead").await;
+    server.said("job dead").await;
     server.restart().await;
     assert_eq!(job_of(&server, &poison).await, dead);
     assert_eq!(server.metric("posthouse_jobs{state=\"dead\"}").await, 1.0);
@@ -199,7 +199,7 @@ both!(a_worker_that_stops_breaks_off_what_does_not_end, |world| async {
     let job = until_state(&server, &delivery, "succeeded").await;
     let attempts = job["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 2);
-    assert_eq!(attempts[0]["outcome"], "unknown");
+    assert_eq!(attempts[0]["outcome"], "uncertain");
     assert!(attempts[0]["detail"].as_str().unwrap().contains("shutdown"), "{job}");
     let calls = stub.received();
     assert_eq!(calls[0].header("idempotency-key"), calls[1].header("idempotency-key"));

@@ -185,7 +185,7 @@ both!(a_handler_that_has_lost_its_lease_writes_nothing, |world| async {
     opening.send(true).unwrap();
     let (_, attempts) = until_state(&app, id, State::Succeeded).await;
     let outcomes: Vec<_> = attempts.iter().map(|attempt| &*attempt.outcome).collect();
-    assert_eq!(outcomes, ["unknown", "accepted"]);
+    assert_eq!(outcomes, ["uncertain", "accepted"]);
     assert_eq!(calls.load(Ordering::Relaxed), 2);
     assert_eq!(traces(&world).await, 1);
     assert_eq!(world.database.number("SELECT max(attempt) FROM traces").await, 2);
@@ -242,6 +242,6 @@ both!(killed_again_and_again_every_handler_has_written_once, |world| async {
     }
     assert_eq!(traces(&world).await, JOBS);
     assert_eq!(world.database.number("SELECT count(DISTINCT job) FROM traces").await, JOBS);
-    let broken_off = "SELECT count(*) FROM attempts WHERE outcome = 'unknown'";
+    let broken_off = "SELECT count(*) FROM attempts WHERE outcome = 'uncertain'";
     assert!(world.database.number(broken_off).await > 0, "it was killed at work");
 });

@@ -2,7 +2,7 @@
 
 use super::{ROUTE, environment, load, load_github};
 use crate::config::{Config, Database, Files, Size, show};
-use crate::source::{Destination, OnDead, Order};
+use crate::source::{OnDead, Order, Target};
 use std::path::Path;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn the_environment_can_say_everything() {
     assert_eq!(config.server.body_memory, Size(128 << 20));
     let secrets: Vec<_> = config.sources["shop-1"].secrets.iter().map(|s| s.expose()).collect();
     assert_eq!(secrets, ["first", "second"]);
-    let Destination::Command(command) = &config.destinations["run"] else { panic!("command") };
+    let Target::Command(command) = &config.destinations["run"].target else { panic!("command") };
     assert_eq!(command.argv, ["deploy", "a,b"]);
     assert_eq!(config.routes[0].order, Order::None);
     assert_eq!(config.sources.len(), 1, "not a first start");
@@ -72,7 +72,7 @@ fn what_was_left_out_is_filled_in() {
     assert_eq!(source.public_url.as_deref(), Some("https://hooks.example.com/hooks/github"));
     assert_eq!(source.tolerance_s, 300);
     assert_eq!((source.unsigned, source.disabled, source.rate_per_s), (false, false, None));
-    let Destination::Http(http) = &config.destinations["out"] else { panic!("http") };
+    let Target::Http(http) = &config.destinations["out"].target else { panic!("http") };
     assert_eq!(http.timeout, Duration::from_secs(15));
     assert_eq!(http.connect_timeout, Duration::from_secs(5));
     assert!(!http.allow_private && http.sign_with.is_none());
@@ -87,7 +87,7 @@ fn what_was_left_out_is_filled_in() {
     assert_eq!(config.shown()["store"]["url"], "sqlite:./data/posthouse.db");
     let shown = show(&config);
     assert!(shown.starts_with("[server]\nlisten = \"127.0.0.1:8080\"\n"), "{shown}");
-    assert!(shown.contains("\n\n[destinations.log]\ntype = \"log\"\n\n"), "{shown}");
+    assert!(shown.contains("\n\n[destinations.log]\ntype = \"log\"\n"), "{shown}");
     assert!(shown.contains("events = [\"pull_request.*\"]\n"), "{shown}");
 }
 

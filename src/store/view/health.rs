@@ -10,14 +10,14 @@ use crate::store::sql::Arg;
 use crate::store::{Store, state};
 
 impl Store {
-    /// Routes that are paused.
+    /// What is paused.
     pub async fn pauses(&self) -> Result<Vec<PauseView>, StoreError> {
-        let text = "SELECT route, reason, since_us FROM pauses ORDER BY route";
+        let text = "SELECT scope, name, reason, since_us FROM pauses ORDER BY scope, name";
         let rows = self.pools.read(text, vec![]).await?;
         rows.iter()
             .map(|row| {
-                let since = Time(row.int(2)?);
-                Ok(PauseView { route: row.text(0)?, reason: row.text(1)?, since })
+                let (name, reason) = (row.text(1)?, row.text(2)?);
+                Ok(PauseView { scope: row.text(0)?, name, reason, since: Time(row.int(3)?) })
             })
             .collect()
     }
@@ -40,14 +40,12 @@ impl Store {
 
     /// The job that a waiting one waits for: the head of its lane, or the dead one that halts it.
     pub async fn ahead_of(&self, id: JobId) -> Result<Option<JobId>, StoreError> {
-        // Three looks, each by an index of its own.
+        // Two looks, each by an index of its own.
         let text = "SELECT h.id FROM jobs j JOIN jobs h ON h.lane = j.lane
-                WHERE j.id = $1 AND j.state = 'waiting' AND h.state = 'running'
+                AND h.state IN ('ready', 'running', 'retrying')
+                WHERE j.id = $1 AND j.state = 'waiting'
             UNION ALL SELECT l.halted_by FROM jobs j JOIN lanes l ON l.lane = j.lane
-                WHERE j.id = $1 AND j.state = 'waiting' AND l.halted_by IS NOT NULL
-            UNION ALL SELECT h.id FROM jobs j JOIN jobs h ON h.route = j.route
-                AND h.due_us IS NOT NULL AND h.lane = j.lane
-                WHERE j.id = $1 AND j.state = 'waiting'";
+                WHERE j.id = $1 AND j.state = 'waiting' AND l.halted_by IS NOT NULL";
         let rows = self.pools.read(text, vec![Arg::Int(id.0)]).await?;
         rows.first().map(|row| row.int(0).map(JobId)).transpose()
     }
@@ -66,7 +64,8 @@ impl Store {
                 "SELECT state, count(*) FROM jobs WHERE due_us IS NOT NULL GROUP BY state
                  UNION ALL SELECT 'running', count(*) FROM jobs WHERE lease_until_us IS NOT NULL
                  UNION ALL SELECT 'waiting', count(*) FROM jobs WHERE state = 'waiting'
-                 UNION ALL SELECT 'dead', count(*) FROM jobs WHERE state = 'dead'",
+                 UNION ALL SELECT 'dead', count(*) FROM jobs WHERE state = 'dead'
+                 UNION ALL SELECT 'uncertain', count(*) FROM jobs WHERE state = 'uncertain'",
                 vec![],
             )
             .await?;

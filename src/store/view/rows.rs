@@ -54,6 +54,11 @@ pub(super) fn job(row: &Row) -> Result<JobView, StoreError> {
         reason: row.opt_text(14)?,
         replays: row.opt_int(15)?.map(JobId),
         halts_lane: row.flag(16)?,
+        fault: row.opt_text(17)?,
+        position: row.opt_int(18)?,
+        stale: row.int(19)? == 1,
+        superseded_by: row.opt_int(20)?.map(JobId),
+        asked_again_at: row.opt_int(21)?.map(Time),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::delivery::{DeliveryId, Micros};
-use crate::job::{JobId, State};
+use crate::job::{Fault, JobId, State};
 use serde::Serialize;
 
 /// Which deliveries to list. Empty texts mean any.
@@ -35,6 +35,8 @@ pub struct JobFilter {
     pub route: String,
     /// The state.
     pub state: Option<State>,
+    /// Whose fault it is that the job died or is uncertain.
+    pub fault: Option<Fault>,
     /// Only older than this job: the cursor.
     pub before: Option<JobId>,
     /// At most so many.
@@ -96,6 +98,11 @@ pub struct JobView {
     pub created_at: Time,
     pub settled_at: Option<Time>,
     pub reason: Option<String>,
+    pub fault: Option<String>,
+    pub position: Option<i64>,
+    pub stale: bool,
+    pub superseded_by: Option<JobId>,
+    pub asked_again_at: Option<Time>,
     pub replays: Option<JobId>,
     pub halts_lane: bool,
 }
@@ -127,11 +134,12 @@ pub struct RejectionView {
     pub detail: String,
 }
 
-/// A paused route as shown.
+/// Something paused as shown.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of the ledger, see migrations/README.md")]
 pub struct PauseView {
-    pub route: String,
+    pub scope: String,
+    pub name: String,
     pub reason: String,
     pub since: Time,
 }

@@ -1,6 +1,7 @@
 //! The ledger as it should be, in memory: small enough to be obviously right.
 
 use posthouse::job::{JobId, State};
+use providers::Position;
 use std::collections::BTreeMap;
 
 /// A job as the model knows it.
@@ -12,13 +13,20 @@ pub struct Job {
     pub attempts: i64,
     pub sequence: Option<i64>,
     pub replays: Option<JobId>,
+    pub position: Option<i64>,
+    pub place: i64,
+    pub stale: bool,
+    pub superseded_by: Option<JobId>,
 }
 
-/// A lane as the model knows it.
+/// A lane as the model knows it. Of the four, 1 and 2 go by position, and 2 supersedes.
 #[derive(Clone, Debug, Default)]
 pub struct Lane {
     pub sequence: i64,
     pub halted_by: Option<JobId>,
+    by_number: Option<bool>,
+    seen: Option<i64>,
+    done: Option<(i64, JobId)>,
 }
 
 /// Everything.
@@ -26,6 +34,20 @@ pub struct Lane {
 pub struct Ledger {
     pub jobs: BTreeMap<JobId, Job>,
     pub lanes: BTreeMap<u8, Lane>,
+}
+
+/// Whether jobs of a lane wait in the order of their positions.
+pub fn by_position(lane: u8) -> bool {
+    lane == 1 || lane == 2
+}
+
+/// Whether what comes too late in a lane is superseded.
+pub fn latest(lane: u8) -> bool {
+    lane == 2
+}
+
+fn is_head(state: State) -> bool {
+    matches!(state, State::Ready | State::Running | State::Retrying)
 }
 
 impl Ledger {
@@ -39,15 +61,77 @@ impl Ledger {
         halted || self.in_lane(lane).any(|(_, job)| job.state.is_open())
     }
 
-    /// A job enters: at once ready, or behind others.
-    pub fn enter(&mut self, id: JobId, lane: Option<u8>, rank: i64, replays: Option<JobId>) {
-        let mut job = Job { lane, state: State::Ready, rank, attempts: 0, sequence: None, replays };
-        if let Some(lane) = lane {
-            if self.is_occupied(lane) {
-                job.state = State::Waiting;
-            } else {
-                job.sequence = Some(self.number(lane));
+    /// A new job enters its lane.
+    pub fn enter(
+        &mut self,
+        id: JobId,
+        lane: Option<u8>,
+        position: Position,
+        replays: Option<JobId>,
+    ) {
+        let rank = i64::from(replays.is_some());
+        let mut job = Job {
+            lane,
+            state: State::Waiting,
+            rank,
+            attempts: 0,
+            sequence: None,
+            replays,
+            position: None,
+            place: 0,
+            stale: false,
+            superseded_by: None,
+        };
+        if let Some(number) = lane {
+            let lane = self.lanes.entry(number).or_default();
+            if position != Position::default() && lane.by_number.is_none() {
+                lane.by_number = Some(position.sequence.is_some());
             }
+            job.position = match lane.by_number {
+                Some(true) => position.sequence,
+                Some(false) => position.occurred_at_us,
+                None => None,
+            };
+            if by_position(number) {
+                lane.seen = lane.seen.max(job.position);
+                job.place = job.position.or(lane.seen).unwrap_or(0);
+            }
+        }
+        self.place(id, job, replays.is_some());
+    }
+
+    /// A job finds its place: too late, in an empty lane, before a head that waits, or behind.
+    fn place(&mut self, id: JobId, mut job: Job, insists: bool) {
+        job.state = State::Waiting;
+        job.superseded_by = None;
+        let Some(number) = job.lane else {
+            job.state = State::Ready;
+            self.jobs.insert(id, job);
+            return;
+        };
+        let done = self.lanes.get(&number).and_then(|lane| lane.done);
+        let late = done.filter(|(done, _)| job.position.is_some_and(|at| at < *done));
+        job.stale = late.is_some();
+        if let Some((_, by)) = late.filter(|_| latest(number) && !insists) {
+            job.state = State::Superseded;
+            job.superseded_by = Some(by);
+            self.jobs.insert(id, job);
+            return;
+        }
+        let head = self.in_lane(number).find(|(other, job)| **other != id && is_head(job.state));
+        let head = head.map(|(id, head)| (*id, head.clone()));
+        if let Some((other, head)) = head {
+            let yields = head.state == State::Ready && (head.rank > 0 || head.attempts == 0);
+            if yields && (job.rank, job.place, id) < (head.rank, head.place, other) {
+                let stepped = self.jobs.get_mut(&other).unwrap();
+                stepped.state = State::Waiting;
+                stepped.sequence = None;
+                job.state = State::Ready;
+                job.sequence = head.sequence;
+            }
+        } else if !self.is_occupied(number) {
+            job.state = State::Ready;
+            job.sequence = Some(self.number(number));
         }
         self.jobs.insert(id, job);
     }
@@ -58,16 +142,29 @@ impl Ledger {
         lane.sequence
     }
 
-    /// The lane goes on to the next one: the lowest rank, then the oldest.
+    /// The lane goes on to the next one: the lowest rank, then place, then the oldest.
     fn promote(&mut self, lane: Option<u8>) {
-        let Some(lane) = lane else { return };
-        let waiting = self.in_lane(lane).filter(|(_, job)| job.state == State::Waiting);
-        let next = waiting.min_by_key(|(id, job)| (job.rank, **id)).map(|(id, _)| *id);
+        let Some(number) = lane else { return };
+        let done = self.lanes.get(&number).and_then(|lane| lane.done);
+        let is_late =
+            |job: &Job| done.is_some_and(|(done, _)| job.position.is_some_and(|at| at < done));
+        if latest(number) {
+            for job in self.jobs.values_mut() {
+                let waits = job.lane == lane && job.state == State::Waiting && job.rank == 0;
+                if waits && is_late(job) {
+                    job.state = State::Superseded;
+                    job.superseded_by = done.map(|(_, by)| by);
+                }
+            }
+        }
+        let waiting = self.in_lane(number).filter(|(_, job)| job.state == State::Waiting);
+        let next = waiting.min_by_key(|(id, job)| (job.rank, job.place, **id)).map(|(id, _)| *id);
         if let Some(next) = next {
-            let number = self.number(lane);
+            let number = self.number(number);
             let job = self.jobs.get_mut(&next).unwrap();
             job.state = State::Ready;
             job.sequence = Some(number);
+            job.stale = is_late(job);
         }
     }
 
@@ -77,8 +174,8 @@ impl Ledger {
         job.state = State::Running;
         job.attempts += 1;
         if let Some(lane) = job.lane {
-            let running = self.in_lane(lane).filter(|(_, job)| job.state == State::Running);
-            assert_eq!(running.count(), 1, "two running jobs in lane {lane}");
+            let heads = self.in_lane(lane).filter(|(_, job)| is_head(job.state));
+            assert_eq!(heads.count(), 1, "two heads in lane {lane}");
         }
     }
 
@@ -87,47 +184,85 @@ impl Ledger {
         let job = self.jobs.get_mut(&id).unwrap();
         assert_eq!(job.state, State::Running);
         job.state = state;
-        let lane = job.lane;
+        let (lane, position) = (job.lane, job.position);
+        if state == State::Succeeded {
+            self.processed(id, lane, position);
+        }
         match (state, halt, lane) {
             (State::Retrying, ..) => {}
-            (State::Dead, true, Some(lane)) => {
+            (State::Dead | State::Uncertain, true, Some(lane)) => {
                 self.lanes.entry(lane).or_default().halted_by = Some(id);
             }
             _ => self.promote(lane),
         }
     }
 
-    /// A dead job is put back.
-    pub fn reopen(&mut self, id: JobId) {
-        let lane = self.jobs[&id].lane;
-        let halts = lane.is_some_and(|lane| self.lanes[&lane].halted_by == Some(id));
-        let occupied = !halts && lane.is_some_and(|lane| self.is_occupied(lane));
-        if halts {
-            self.lanes.get_mut(&lane.unwrap()).unwrap().halted_by = None;
+    /// Moves the watermark of a lane.
+    fn processed(&mut self, id: JobId, lane: Option<u8>, position: Option<i64>) {
+        let (Some(lane), Some(position)) = (lane, position) else { return };
+        let lane = self.lanes.get_mut(&lane).unwrap();
+        if lane.done.is_none_or(|(done, _)| done < position) {
+            lane.done = Some((position, id));
         }
-        let number = match lane {
-            Some(lane) if !halts && !occupied => Some(self.number(lane)),
-            _ => None,
-        };
+    }
+
+    fn is_halting(&self, id: JobId) -> bool {
+        let lane = self.jobs[&id].lane;
+        lane.is_some_and(|lane| self.lanes[&lane].halted_by == Some(id))
+    }
+
+    fn release(&mut self, id: JobId) {
+        if let Some(lane) = self.jobs[&id].lane {
+            self.lanes.get_mut(&lane).unwrap().halted_by = None;
+        }
+    }
+
+    /// A dead or uncertain job is put back.
+    pub fn reopen(&mut self, id: JobId, rank: i64) {
+        if self.is_halting(id) {
+            self.release(id);
+            let job = self.jobs.get_mut(&id).unwrap();
+            (job.state, job.stale, job.rank) = (State::Ready, false, 0);
+            return;
+        }
+        let mut job = self.jobs[&id].clone();
+        let number = job.sequence;
+        (job.sequence, job.rank) = (None, rank);
+        // While it is placed it is nobody's obstacle.
+        self.jobs.get_mut(&id).unwrap().state = State::Cancelled;
+        self.place(id, job, false);
         let job = self.jobs.get_mut(&id).unwrap();
-        job.state = if occupied { State::Waiting } else { State::Ready };
-        job.sequence = number.or(job.sequence);
+        job.sequence = job.sequence.or(number);
+    }
+
+    /// The doubt about a job is resolved: it happened, or it did not and stays dead.
+    pub fn resolve(&mut self, id: JobId, happened: bool, halt: bool) {
+        let halts = self.is_halting(id);
+        let job = self.jobs.get_mut(&id).unwrap();
+        job.state = if happened { State::Succeeded } else { State::Dead };
+        let (lane, position) = (job.lane, job.position);
+        if happened {
+            self.processed(id, lane, position);
+        }
+        if halts && (happened || !halt) {
+            self.release(id);
+            self.promote(lane);
+        }
     }
 
     /// A job is called off; `false` when it is over already.
     pub fn cancel(&mut self, id: JobId) -> bool {
         let before = self.jobs[&id].clone();
-        if matches!(before.state, State::Succeeded | State::Cancelled) {
+        if matches!(before.state, State::Succeeded | State::Cancelled | State::Superseded) {
             return false;
         }
         self.jobs.get_mut(&id).unwrap().state = State::Cancelled;
         let Some(lane) = before.lane else { return true };
-        let halts = self.lanes[&lane].halted_by == Some(id);
+        let halts = self.is_halting(id);
         if halts {
-            self.lanes.get_mut(&lane).unwrap().halted_by = None;
+            self.release(id);
         }
-        let is_head = halts || (before.state.is_open() && before.state != State::Waiting);
-        if is_head {
+        if halts || is_head(before.state) {
             // A head that was never tried hands its number on.
             if before.attempts == 0 {
                 self.lanes.get_mut(&lane).unwrap().sequence -= 1;

@@ -1,0 +1,73 @@
+-- Order by position, uncertain outcomes, circuits and budgets of destinations, wider pauses, alarms.
+
+-- `place` orders the waiting jobs of a lane, `position` is what the sender said (NULL: unknown).
+ALTER TABLE jobs ADD COLUMN position BIGINT;
+ALTER TABLE jobs ADD COLUMN place BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN earliest_us BIGINT;
+ALTER TABLE jobs ADD COLUMN stale BIGINT NOT NULL DEFAULT 0 CHECK (stale IN (0, 1));
+ALTER TABLE jobs ADD COLUMN superseded_by BIGINT;
+ALTER TABLE jobs ADD COLUMN fault TEXT
+    CHECK (fault IN ('refused', 'unreachable', 'handler', 'posthouse'));
+ALTER TABLE jobs ADD COLUMN probe_us BIGINT CHECK (probe_us IS NULL OR state = 'uncertain');
+DROP INDEX jobs_waiting;
+CREATE INDEX jobs_waiting ON jobs (lane, rank, place, id) WHERE state = 'waiting';
+-- One head a lane, and so at most one running job.
+DROP INDEX jobs_running;
+CREATE UNIQUE INDEX jobs_head ON jobs (lane) WHERE state IN ('ready', 'running', 'retrying');
+CREATE INDEX jobs_faults ON jobs (route, fault) WHERE state = 'dead';
+CREATE INDEX jobs_uncertain ON jobs (route, id) WHERE state = 'uncertain';
+CREATE INDEX jobs_probed ON jobs (probe_us) WHERE probe_us IS NOT NULL;
+
+-- `measure` says what positions of the lane are: 1 the sender's numbers, 2 times. `seen` is the
+-- highest that arrived, `done` the highest whose job succeeded: older ones are stale.
+ALTER TABLE lanes ADD COLUMN latest BIGINT NOT NULL DEFAULT 0 CHECK (latest IN (0, 1));
+ALTER TABLE lanes ADD COLUMN measure BIGINT CHECK (measure IN (1, 2));
+ALTER TABLE lanes ADD COLUMN seen BIGINT;
+ALTER TABLE lanes ADD COLUMN done BIGINT;
+ALTER TABLE lanes ADD COLUMN done_by BIGINT;
+CREATE INDEX lanes_halted ON lanes (route) WHERE halted_by IS NOT NULL;
+
+-- What takes no jobs, and why. A lane also has its number.
+CREATE TABLE stops (
+    scope TEXT COLLATE "C" NOT NULL CHECK (scope IN ('source', 'route', 'destination', 'lane')),
+    name TEXT COLLATE "C" NOT NULL,
+    lane BIGINT,
+    reason TEXT NOT NULL,
+    since_us BIGINT NOT NULL,
+    PRIMARY KEY (scope, name)
+);
+INSERT INTO stops (scope, name, reason, since_us)
+    SELECT 'route', route, reason, since_us FROM pauses;
+DROP TABLE pauses;
+ALTER TABLE stops RENAME TO pauses;
+
+-- Destinations whose circuit is not closed.
+CREATE TABLE circuits (
+    destination TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    state TEXT NOT NULL CHECK (state IN ('open', 'half_open')),
+    since_us BIGINT NOT NULL,
+    until_us BIGINT NOT NULL,
+    opens BIGINT NOT NULL,
+    reason TEXT NOT NULL
+);
+
+-- Destinations with a rate: when the next job may start. The row is also the lock of their claims.
+CREATE TABLE budgets (
+    destination TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    next_us BIGINT NOT NULL
+);
+
+-- Causes for alarm that have not cleared. `told_us` is when the last one to be told was told,
+-- `telling_until_us` until when somebody is at it; `clears_us` is set for what merely happened.
+CREATE TABLE alarms (
+    cause TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    raised_us BIGINT NOT NULL,
+    last_us BIGINT NOT NULL,
+    count BIGINT NOT NULL,
+    detail TEXT NOT NULL,
+    clears_us BIGINT,
+    told_us BIGINT,
+    telling_until_us BIGINT,
+    PRIMARY KEY (cause, subject)
+);
