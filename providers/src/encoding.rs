@@ -9,6 +9,9 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hash {
+    /// MD5: only for senders that know nothing else, never by configuration.
+    #[serde(skip)]
+    Md5,
     /// SHA-1: only where the sender offers nothing better.
     Sha1,
     /// SHA-256: what nearly everyone uses.

@@ -89,6 +89,7 @@ pub(crate) fn shopify(topic: &str) -> Vec<u8> {
     }))
 }
 
-fn written(body: Value) -> Vec<u8> {
+/// A value as a body.
+pub(crate) fn written(body: Value) -> Vec<u8> {
     body.to_string().into_bytes()
 }

@@ -5,12 +5,13 @@
 
 mod subject;
 
-use self::subject::{SUBJECTS, full_ref};
+use self::subject::{FACTS, SUBJECTS, full_ref};
 use crate::json;
 use crate::sign::{self, Encoding, Hash};
 use crate::text::{Unit, time_us};
 use crate::{
-    Draft, Event, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+    Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
+    Window,
 };
 use crate::{example, identity};
 
@@ -20,6 +21,10 @@ pub(crate) struct GitHub;
 impl Provider for GitHub {
     fn name(&self) -> &'static str {
         "github"
+    }
+
+    fn facts(&self) -> Facts {
+        FACTS
     }
 
     fn forwarded(&self) -> &'static [&'static str] {
@@ -40,6 +45,10 @@ impl Provider for GitHub {
     fn horizon_days(&self) -> u32 {
         // Redelivery by hand or by API is offered for 3 days; nothing is retried by itself.
         7
+    }
+
+    fn answer_deadline_ms(&self) -> Option<u32> {
+        Some(10_000)
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
@@ -97,7 +106,7 @@ impl Provider for GitHub {
             key,
             kind: identity::kind(&[&name, action.unwrap_or_default()]),
             entity,
-            position: Position { occurred_at_us: at, sequence: None },
+            position: Position::at(at),
             volatile: &[],
             part: None,
         }])

@@ -8,13 +8,14 @@ mod key;
 mod subject;
 
 use self::key::key;
-use self::subject::{FIELDS, subject};
+use self::subject::{FACTS, FIELDS, subject};
 use crate::json;
 use crate::sign::{self, Coverage};
 use crate::standard_webhooks::{Key, WEBHOOK};
 use crate::text::{Unit, time_us};
 use crate::{
-    Draft, Event, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+    Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
+    Window,
 };
 use crate::{example, identity};
 
@@ -30,6 +31,10 @@ fn is_signing_token(secret: &Secret) -> bool {
 impl Provider for GitLab {
     fn name(&self) -> &'static str {
         "gitlab"
+    }
+
+    fn facts(&self) -> Facts {
+        FACTS
     }
 
     /// The weaker of the two; a proof says which it was.
@@ -55,6 +60,10 @@ impl Provider for GitLab {
     fn horizon_days(&self) -> u32 {
         // Resends are offered from a delivery log of about 7 days.
         10
+    }
+
+    fn answer_deadline_ms(&self) -> Option<u32> {
+        Some(10_000)
     }
 
     fn secret_fault(&self, secret: &Secret) -> Option<String> {
@@ -93,7 +102,7 @@ impl Provider for GitLab {
             key: key(proved)?,
             kind: identity::kind(&[kind, action.or(top_action).unwrap_or_default()]),
             entity,
-            position: Position { occurred_at_us: at, sequence: None },
+            position: Position::at(at),
             volatile: &[],
             part: None,
         }])

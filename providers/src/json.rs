@@ -5,6 +5,7 @@
 
 mod canonical;
 mod edit;
+mod items;
 mod seed;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use crate::text;
 pub use canonical::canonical;
 pub(crate) use edit::with_text;
+pub use items::{Item, ItemsFault, items};
 use seed::{Digits, NUMBER, Name};
 
 /// The body is not one JSON document.

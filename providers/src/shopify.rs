@@ -6,7 +6,8 @@
 use crate::sign::{self, Encoding, Hash};
 use crate::text::{Unit, date_us, time_us};
 use crate::{
-    Draft, Event, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+    Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
+    Window,
 };
 use crate::{example, identity, json};
 
@@ -31,6 +32,16 @@ fn family(request: &Request<'_>) -> Result<usize, Rejection> {
 impl Provider for Shopify {
     fn name(&self) -> &'static str {
         "shopify"
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            title: "Shopify",
+            proof: "HMAC-SHA256 base64",
+            key: "`X-Shopify-Webhook-Id`",
+            entity: "shop and resource",
+            position: "`/updated_at`, else triggered-at",
+        }
     }
 
     fn forwarded(&self) -> &'static [&'static str] {
@@ -58,6 +69,10 @@ impl Provider for Shopify {
     fn horizon_days(&self) -> u32 {
         // Retried 8 times over 4 hours, then given up.
         2
+    }
+
+    fn answer_deadline_ms(&self) -> Option<u32> {
+        Some(5_000)
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
@@ -88,7 +103,7 @@ impl Provider for Shopify {
             key,
             kind: identity::kind(&[&topic]),
             entity: identity::entity(&[Some(&shop), global_id.or(id.as_deref())]),
-            position: Position { occurred_at_us, sequence: None },
+            position: Position::at(occurred_at_us),
             volatile: &[],
             part: None,
         }])

@@ -4,12 +4,15 @@
 //! Source: docs.slack.dev, "Verifying requests from Slack"; slackapi/python-slack-sdk.
 
 mod command;
+mod fields;
 
 use self::command::slash_command;
+use self::fields::{FACTS, FIELDS};
 use crate::sign::{self, Encoding, Hash, Stamp};
 use crate::text::{Unit, form_field, is_media_type, time_us};
 use crate::{
-    Draft, Event, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+    Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
+    Window,
 };
 use crate::{Reply, example, identity, json};
 
@@ -24,6 +27,10 @@ impl Provider for Slack {
         "slack"
     }
 
+    fn facts(&self) -> Facts {
+        FACTS
+    }
+
     fn forwarded(&self) -> &'static [&'static str] {
         &["x-slack-retry-num", "x-slack-retry-reason"]
     }
@@ -31,6 +38,10 @@ impl Provider for Slack {
     fn horizon_days(&self) -> u32 {
         // Three retries within minutes; the option of delayed events stretches them over a day.
         2
+    }
+
+    fn answer_deadline_ms(&self) -> Option<u32> {
+        Some(3_000)
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
@@ -45,14 +56,13 @@ impl Provider for Slack {
     /// `url_verification` wants its challenge back, the certificate probe `ssl_check` any 200.
     /// Both are answered only after the signature: an unsigned shortcut would open a side door.
     fn challenge(&self, proved: &Proved<'_>) -> Option<Reply> {
-        let reply = |body| Reply { status: 200, content_type: "text/plain", body };
         if is_form(proved.request()) {
             let probe = form_field(proved.body(), "ssl_check")? == &b"1"[..];
-            return probe.then(|| reply(Vec::new()));
+            return probe.then(|| Reply::empty(200));
         }
         let fields = json::fields(proved.body(), ["/type", "/challenge"]).ok()?;
         match json::texts(&fields) {
-            [Some("url_verification"), Some(challenge)] => Some(reply(challenge.into())),
+            [Some("url_verification"), Some(challenge)] => Some(Reply::text(200, challenge)),
             _ => None,
         }
     }
@@ -81,7 +91,7 @@ impl Provider for Slack {
             key,
             kind: identity::kind(&kind),
             entity: identity::entity(&[team.or(team_object), place]),
-            position: Position { occurred_at_us: at, sequence: None },
+            position: Position::at(at),
             volatile: &[],
             part: None,
         }])
@@ -102,15 +112,6 @@ impl Provider for Slack {
         Some(Signed { headers: example::headers(&headers), body })
     }
 }
-
-/// Ids and kind, then where it happened (the channel first), then when.
-#[rustfmt::skip]
-const FIELDS: [&str; 18] = [
-    "/event_id", "/trigger_id", "/type", "/event/type", "/event/subtype", "/team_id", "/team/id",
-    "/event/channel", "/event/channel/id", "/event/item/channel", "/channel/id",
-    "/container/channel_id", "/view/id", "/event/user",
-    "/event/event_ts", "/event_time", "/actions/0/action_ts", "/action_ts",
-];
 
 fn is_form(request: &Request<'_>) -> bool {
     let content_type = request.header("content-type").unwrap_or_default();

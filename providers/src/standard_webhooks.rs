@@ -7,7 +7,8 @@
 use crate::json;
 use crate::text::time_us;
 use crate::{
-    Draft, Event, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+    Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
+    Window,
 };
 use crate::{example, identity};
 
@@ -26,12 +27,20 @@ impl Provider for StandardWebhooks {
         self.name
     }
 
+    fn facts(&self) -> Facts {
+        self.facts
+    }
+
     fn forwarded(&self) -> &'static [&'static str] {
         &["webhook-id", "svix-id"]
     }
 
     fn horizon_days(&self) -> u32 {
         self.horizon_days
+    }
+
+    fn answer_deadline_ms(&self) -> Option<u32> {
+        self.answer_deadline_ms
     }
 
     fn secret_fault(&self, secret: &Secret) -> Option<String> {
@@ -55,7 +64,7 @@ impl Provider for StandardWebhooks {
             key,
             kind: identity::kind(&[kind.unwrap_or_default()]),
             entity: identity::entity(&[entity]),
-            position: Position { occurred_at_us: at, sequence: None },
+            position: Position::at(at),
             volatile: &[],
             part: None,
         }])

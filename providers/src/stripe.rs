@@ -8,7 +8,8 @@ use crate::json;
 use crate::sign::{self, Encoding, Hash, Stamp};
 use crate::text::{Unit, time_us};
 use crate::{
-    Draft, Event, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+    Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
+    Window,
 };
 use crate::{example, identity};
 
@@ -20,6 +21,16 @@ const HEADER: &str = "stripe-signature";
 impl Provider for Stripe {
     fn name(&self) -> &'static str {
         "stripe"
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            title: "Stripe",
+            proof: "HMAC-SHA256 hex over time and body",
+            key: "`/id`",
+            entity: "account and `/data/object/id`",
+            position: "`/created` (1 s)",
+        }
     }
 
     fn horizon_days(&self) -> u32 {
@@ -70,7 +81,7 @@ impl Provider for Stripe {
             key: identity::key(id.as_bytes())?,
             kind: identity::kind(&[kind.unwrap_or_default()]),
             entity,
-            position: Position { occurred_at_us, sequence: None },
+            position: Position::at(occurred_at_us),
             volatile: &["/pending_webhooks"],
             part: None,
         }])

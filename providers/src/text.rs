@@ -76,11 +76,16 @@ pub(crate) fn is_media_type(content_type: &[u8], media_type: &str) -> bool {
 ///
 /// The bytes need not be UTF-8, and a broken escape stands for itself: the body is evidence.
 pub fn form_field<'b>(body: &'b [u8], name: &str) -> Option<Cow<'b, [u8]>> {
-    body.split(|byte| *byte == b'&').find_map(|pair| {
+    form_fields(body).find_map(|(key, value)| (*key == *name.as_bytes()).then_some(value))
+}
+
+/// All fields of a form in their order, decoded as by [`form_field`].
+pub fn form_fields(body: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, [u8]>)> {
+    let pairs = body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| {
         let split = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
         let (key, value) = pair.split_at(split);
-        let value = value.strip_prefix(b"=").unwrap_or(value);
-        (*form_decoded(key) == *name.as_bytes()).then(|| form_decoded(value))
+        (form_decoded(key), form_decoded(value.strip_prefix(b"=").unwrap_or(value)))
     })
 }
 

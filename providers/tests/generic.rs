@@ -166,10 +166,12 @@ fn trial_requests_are_admitted() {
         "header = 'x-sig'\nsigned = '{id}.{timestamp}.{body}'\ntimestamp_header = 'x-time'\n\
          timestamp_unit = 'ms'\nevent = { key = 'header:x-id', kind = 'header:x-kind' }",
         "header = 'x-sig'\nencoding = 'base64'\nevent = { key = 'json:/id', kind = 'json:/k' }",
+        "header = 'x-sig'\nsigned = '{method}{url}{body}'\n\
+         event = { key = 'json:/id', kind = 'json:/k' }",
     ] {
         let provider = hmac(settings).unwrap();
         let secret = Secret::new(KEY).unwrap();
-        let draft = Draft { kind: "letter.sent", key: "trial", body: None, now_s: NOW_S };
+        let draft = Draft { kind: "letter.sent", key: "trial", body: None, now_s: NOW_S, url: URL };
         let signed = provider.sign(&draft, &secret).unwrap();
         let headers: Vec<(&str, &str)> =
             signed.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use providers::json::{NotJson, Scalar, canonical, fields, fields_at, pointer_fault, view};
+use providers::json::{
+    Item, ItemsFault, NotJson, Scalar, canonical, fields, fields_at, items, pointer_fault, view,
+};
 use providers::text::{Unit, date_us, form_field, number_us, time_us};
 
 fn one(body: &str, pointer: &str) -> Option<String> {
@@ -222,4 +224,53 @@ fn form_fields_are_decoded_without_loss() {
     assert_eq!(*view(form, b"x=1"), *b"x=1");
     assert_eq!(*view(Some(b"application/json"), b"payload=1"), *b"payload=1");
     assert_eq!(*view(None, b"{}"), *b"{}");
+}
+
+fn parts(body: &str, pointer: &str) -> Result<Vec<String>, ItemsFault> {
+    let text = |item: &Item<'_>| {
+        assert_eq!(&body.as_bytes()[item.range.clone()], item.json);
+        String::from_utf8(item.json.to_vec()).unwrap()
+    };
+    Ok(items(body.as_bytes(), pointer)?.iter().map(text).collect())
+}
+
+#[test]
+fn the_items_of_an_array_are_found_as_they_stand() {
+    let all = parts(" [ {\"a\":1.0} ,\r\n 2,\"x,]\" , [3] ] ", "").unwrap();
+    assert_eq!(all, [r#"{"a":1.0}"#, "2", r#""x,]""#, "[3]"]);
+    let body =
+        r#"{"events":1,"n":12345678901234567890,"a/b":{"events":[{"é":1},null]},"events":[7]}"#;
+    assert_eq!(parts(body, "/events").unwrap(), ["7"]);
+    assert_eq!(parts(body, "/a~1b/events").unwrap(), [r#"{"é":1}"#, "null"]);
+    assert_eq!(parts("[]", ""), Ok(Vec::new()));
+    for (body, pointer) in
+        [("{}", ""), ("{}", "/a"), (r#"{"a":{}}"#, "/a"), (r#"{"a":[1],"a":2}"#, "/a"), ("1", "")]
+    {
+        assert_eq!(parts(body, pointer), Err(ItemsFault::NoArray), "{body}");
+    }
+    for body in ["", "[1,]", "[1", "[1] x", "{\"a\":[1}", "[\"\\x\"]"] {
+        assert_eq!(parts(body, ""), Err(ItemsFault::NotJson), "{body}");
+    }
+}
+
+#[test]
+fn items_of_items_keep_their_place_in_the_body() {
+    let body = br#"{"entry":[{"id":1,"changes":[{"f":"a"},{"f":"b"}]},{"changes":[]},{"x":1}]}"#;
+    let entries = items(body, "/entry").unwrap();
+    let inner = entries[0].items("/changes").unwrap();
+    assert_eq!(&body[inner[1].range.clone()], br#"{"f":"b"}"#);
+    assert_eq!(entries[1].items("/changes"), Ok(Vec::new()));
+    assert_eq!(entries[2].items("/changes"), Err(ItemsFault::NoArray));
+}
+
+#[test]
+fn items_are_bounded_in_number_and_cost_no_stack() {
+    let many = |count: usize| format!("[{}1]", "1,".repeat(count - 1));
+    assert_eq!(items(many(10_000).as_bytes(), "").map(|found| found.len()), Ok(10_000));
+    assert_eq!(items(many(10_001).as_bytes(), ""), Err(ItemsFault::TooMany));
+    let deep = 1_000_000;
+    let bomb = [b"[".repeat(deep), b"]".repeat(deep)].concat();
+    assert_eq!(items(&bomb, "").map(|found| found.len()), Ok(1));
+    assert_eq!(items(&b"[".repeat(deep), ""), Err(ItemsFault::NotJson));
+    assert_eq!(items(&bomb, "/a"), Err(ItemsFault::NoArray));
 }

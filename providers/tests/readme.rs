@@ -1,36 +1,59 @@
-//! The README's table of providers says what the code says.
+//! The README's table of providers is made of what the code says.
 
-use providers::{ALL, Coverage};
+use providers::{ALL, Coverage, Provider};
+
+const BEGIN: &str = "<!-- providers: begin (made by tests/readme.rs; do not edit) -->\n";
+const END: &str = "<!-- providers: end -->";
+
+fn row(provider: &dyn Provider) -> String {
+    let facts = provider.facts();
+    let coverage = match provider.coverage() {
+        Coverage::Body => "body",
+        Coverage::Sender => "sender",
+        Coverage::Nothing => "nothing",
+    };
+    let (horizon, body) = (provider.horizon_days(), provider.body_bytes_max() >> 20);
+    let deadline = match provider.answer_deadline_ms() {
+        Some(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
+        Some(ms) => format!("{ms} ms"),
+        None => "-".to_owned(),
+    };
+    let (name, title) = (provider.name(), facts.title);
+    format!(
+        "| `{name}` | {title} | {} | {coverage} | {} | {} | {} | {horizon} d | {body} MiB | \
+         {deadline} |\n",
+        facts.proof, facts.key, facts.entity, facts.position
+    )
+}
 
 #[test]
 fn the_table_of_providers_is_the_list_in_the_code() {
-    let readme = include_str!("../README.md");
-    let rows: Vec<Vec<&str>> = readme
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect();
-    let listed = rows.iter().map(|row| row[0].trim_matches('`').to_owned());
-    let known = ALL.iter().map(|provider| provider.name().to_owned());
-    assert!(listed.eq(known), "README: the table lists every provider of ALL, in its order");
-    for (row, provider) in rows.iter().zip(ALL) {
-        let name = provider.name();
-        let [_, proof, coverage, key, entity, position, horizon, body] = row[..] else {
-            panic!("README: {name} has {} columns", row.len());
-        };
-        for text in [proof, key, entity, position] {
-            assert!(!text.is_empty(), "README: a column of {name} is empty");
+    let mut table =
+        "| name | sender | proof | coverage | key | entity | position | horizon | body \
+                     | answer |\n|---|---|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for provider in ALL {
+        let facts = provider.facts();
+        for text in [facts.title, facts.proof, facts.key, facts.entity, facts.position] {
+            let plain = !text.is_empty() && !text.contains(['|', '\n']);
+            assert!(plain, "{}: a fact is empty or breaks the table: {text:?}", provider.name());
         }
-        let word = match provider.coverage() {
-            Coverage::Body => "body",
-            Coverage::Sender => "sender",
-            Coverage::Nothing => "nothing",
-        };
-        assert!(coverage.starts_with(word), "README: the coverage of {name} is {word}");
-        assert_eq!(horizon, format!("{} d", provider.horizon_days()), "README: {name}");
-        let body_max = provider.body_bytes_max() >> 20;
-        assert_eq!(body, format!("{body_max} MiB"), "README: {name}");
+        table.push_str(&row(*provider));
     }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = std::fs::read_to_string(path).expect("README.md can be read");
+    let from = readme.find(BEGIN).expect("the begin mark in README.md") + BEGIN.len();
+    let to = readme.find(END).expect("the end mark in README.md");
+    if std::env::var_os("PROVIDERS_WRITE_README").is_some() {
+        let written = format!("{}{table}{}", &readme[..from], &readme[to..]);
+        std::fs::write(path, written).expect("README.md can be written");
+        return;
+    }
+    assert_eq!(
+        readme[from..to],
+        table,
+        "run the tests once with PROVIDERS_WRITE_README=1 and look at the change"
+    );
 }
 
 #[test]

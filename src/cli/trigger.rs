@@ -140,7 +140,8 @@ impl Trigger {
             return Err(Failure::Usage(format!("the source {} has no secret", source.name)));
         };
         let now_s = wall_us() / 1_000_000;
-        let draft = Draft { kind: &self.event, key, body, now_s };
+        let url = source.public_url.as_deref().unwrap_or("");
+        let draft = Draft { kind: &self.event, key, body, now_s, url };
         let mut signed = source.provider.sign(&draft, secret).ok_or_else(|| {
             let name = source.provider.name();
             Failure::Usage(format!("requests of {name} cannot be signed here: only it can"))

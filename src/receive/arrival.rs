@@ -3,7 +3,7 @@
 use super::{Entry, Head};
 use crate::delivery::{Arrival, KeptHeaders};
 use bytes::Bytes;
-use providers::{Coverage, Event};
+use providers::{Coverage, Event, Part};
 use sha2::{Digest, Sha256};
 
 /// Headers kept with every delivery, besides the provider's own.
@@ -30,8 +30,9 @@ pub(super) fn arrival(
     proof: Proof,
     received_us: i64,
 ) -> Arrival {
-    let body = match event.part.clone() {
-        Some(part) => body.slice(part),
+    let body = match event.part {
+        Some(Part::Slice(part)) => body.slice(part),
+        Some(Part::Bytes(part)) => part.into(),
         None => body.clone(),
     };
     let content_type = head.header("content-type");

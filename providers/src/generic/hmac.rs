@@ -3,10 +3,12 @@
 use super::place::{Place, header_name};
 use super::places::Places;
 use super::template::{Piece, pieces};
-use super::{HmacSettings, SecretForm};
+use super::{HmacSettings, SecretForm, configured};
 use crate::sign::{self, Encoding, Stamp};
 use crate::text::Unit;
-use crate::{Draft, Event, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window};
+use crate::{
+    Draft, Event, Facts, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+};
 
 pub(super) struct GenericHmac {
     header: &'static str,
@@ -43,6 +45,10 @@ impl GenericHmac {
 impl Provider for GenericHmac {
     fn name(&self) -> &'static str {
         "generic_hmac"
+    }
+
+    fn facts(&self) -> Facts {
+        configured("Your own sender, signing", "an HMAC, as configured")
     }
 
     fn forwarded(&self) -> &'static [&'static str] {
@@ -97,8 +103,7 @@ impl Provider for GenericHmac {
                 }
                 Piece::Body => &body,
                 Piece::Method => b"POST",
-                // The public address is the source's to know, not the provider's.
-                Piece::Url => return None,
+                Piece::Url => draft.url.as_bytes(),
             });
         }
         let tag = sign::hmac(self.settings.algorithm, &self.key(secret).ok()?, &parts)?;

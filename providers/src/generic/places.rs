@@ -88,7 +88,7 @@ impl Places {
             key,
             kind: identity::kind(&[&read(1).unwrap_or_default()]),
             entity: identity::entity(&[read(2).as_deref()]),
-            position: Position { occurred_at_us, sequence: None },
+            position: Position::at(occurred_at_us),
             volatile: self.volatile,
             part: None,
         }])

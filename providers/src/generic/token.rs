@@ -1,10 +1,12 @@
 //! A configured sender that shows a shared token: the sender is proved, the content is not.
 
-use super::TokenSettings;
 use super::place::header_name;
 use super::places::Places;
+use super::{TokenSettings, configured};
 use crate::sign::{self, Coverage};
-use crate::{Draft, Event, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window};
+use crate::{
+    Draft, Event, Facts, Proved, Provider, Rejection, Request, Secret, Signed, Verified, Window,
+};
 
 pub(super) struct GenericToken {
     header: &'static str,
@@ -23,6 +25,10 @@ impl GenericToken {
 impl Provider for GenericToken {
     fn name(&self) -> &'static str {
         "generic_token"
+    }
+
+    fn facts(&self) -> Facts {
+        configured("Your own sender, with a token", "a token in a header")
     }
 
     fn coverage(&self) -> Coverage {

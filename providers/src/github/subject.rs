@@ -3,6 +3,16 @@
 
 use std::borrow::Cow;
 
+use crate::Facts;
+
+pub(super) const FACTS: Facts = Facts {
+    title: "GitHub",
+    proof: "HMAC-SHA256 hex; SHA-1 only if it is alone",
+    key: "`X-GitHub-Delivery`",
+    entity: "repository and pull request, issue, ref, run ...",
+    position: "`updated_at` of it",
+};
+
 /// Of these events, what each is about: the name of its lane, its id, and where its time stands.
 /// Reviews and comments share the lane of their pull request; its `updated_at` moves with them.
 #[rustfmt::skip]

@@ -1,5 +1,15 @@
 //! What GitLab's events are about, and when they happened, by their kind.
 
+use crate::Facts;
+
+pub(super) const FACTS: Facts = Facts {
+    title: "GitLab",
+    proof: "`whsec_` secret: Standard Webhooks; other: token",
+    key: "`Idempotency-Key`, else a digest",
+    entity: "project and merge request, issue, ref ...",
+    position: "`updated_at` of it",
+};
+
 /// Kind, action and owner; then the ids and times that [`subject`] chooses from.
 #[rustfmt::skip]
 pub(super) const FIELDS: [&str; 22] = [

@@ -1,6 +1,8 @@
 //! What cannot be reached from outside: empty keys, coverage, times, the bound on work.
 
+use super::ed25519::CLAIMS_MAX;
 use super::*;
+use crate::text::Unit;
 
 static REQUEST: Request<'_> = Request { method: "POST", url: "", headers: &[], body: b"{}" };
 const WINDOW: Window = Window { now_s: 1_767_225_600, tolerance_s: 300 };
@@ -67,4 +69,54 @@ fn a_header_full_of_signatures_does_not_buy_work_without_end() {
     };
     assert!(prove(CLAIMS_MAX - 1));
     assert!(!prove(CLAIMS_MAX));
+}
+
+#[test]
+fn basic_authentication_is_the_whole_text_and_its_scheme_of_either_case() {
+    let secret = |text: &str| crate::Secret::new(text).unwrap();
+    let ask = |value: &str, text: &str| {
+        let headers: [(&str, &[u8]); 1] = [("authorization", value.as_bytes())];
+        prove_basic(&Request { headers: &headers, ..REQUEST }, &secret(text)).map(|p| p.coverage())
+    };
+    assert_eq!(ask(&basic(&secret("u:p:q")), "u:p:q"), Ok(Coverage::Sender));
+    assert_eq!(ask("bAsIc dTpwOnE=", "u:p:q"), Ok(Coverage::Sender));
+    assert_eq!(ask("Basic dTpwOnE=", "u:p"), Err(Rejection::SignatureMismatch));
+    for (value, text) in [("Basic dTpwOnE", "u:p:q"), ("Basic", "u:p"), ("Bearer dTpw", "u:p")] {
+        assert!(matches!(ask(value, text), Err(Rejection::HeaderMalformed(..))), "{value}");
+    }
+    assert!(matches!(ask("Basic dXA=", "up"), Err(Rejection::SecretUnusable(_))));
+}
+
+#[test]
+fn a_plain_hash_begins_with_the_secret_and_needs_one() {
+    let claim = sha2::Digest::finalize(sha2::Digest::chain_update(
+        <sha2::Sha256 as sha2::Digest>::new_with_prefix(b"key"),
+        REQUEST.body,
+    ));
+    let prove = |key: &[u8], claim: &[u8]| {
+        prove_digest(&REQUEST, key, &[REQUEST.body], claim).map(|proved| proved.coverage())
+    };
+    assert_eq!(prove(b"key", &claim), Ok(Coverage::Body));
+    assert_eq!(prove(b"other", &claim), Err(Rejection::SignatureMismatch));
+    assert_eq!(prove(b"key", &claim[..31]), Err(Rejection::SignatureMismatch));
+    assert!(matches!(prove(b"", &claim), Err(Rejection::SecretUnusable(_))));
+}
+
+#[test]
+fn a_decoded_body_counts_as_covered_only_where_the_shape_says_so() {
+    let tag = hmac(Hash::Md5, b"key", &[b"decoded"]).unwrap();
+    let plain = prove_hmac(&REQUEST, Hash::Md5, b"key", &[b"decoded"], std::slice::from_ref(&tag));
+    assert_eq!(plain.map(|proved| proved.coverage()), Ok(Coverage::Sender));
+    let decoded = prove_hmac_decoded(&REQUEST, Hash::Md5, b"key", &[b"decoded"], &[tag]);
+    assert_eq!(decoded.map(|proved| proved.coverage()), Ok(Coverage::Body));
+}
+
+#[test]
+fn a_date_is_a_time_as_well() {
+    let stamp = |text: &[u8]| Stamp::date("x-time", text).map(Stamp::seconds);
+    assert_eq!(stamp(b"2026-01-01T00:00:00.123456789Z"), Ok(1_767_225_600));
+    assert_eq!(stamp(b"1969-12-31T23:59:59.5Z"), Ok(-1));
+    for text in [&b""[..], b"now", b"2026-01-01", b"\xff"] {
+        assert!(matches!(stamp(text), Err(Rejection::HeaderMalformed(..))));
+    }
 }

@@ -3,11 +3,12 @@
 
 use super::{SVIX_TRIO, Trio, WEBHOOK};
 use crate::text::Unit;
-use crate::{Rejection, Request};
+use crate::{Facts, Rejection, Request};
 
 /// One sender of the family.
 pub(crate) struct StandardWebhooks {
     pub(super) name: &'static str,
+    pub(super) facts: Facts,
     /// The headers it may use, its own first.
     pub(super) trios: &'static [&'static Trio],
     /// Whether its secrets are shown with `v1,` before them.
@@ -18,6 +19,7 @@ pub(crate) struct StandardWebhooks {
     pub(super) times: [&'static str; 2],
     pub(super) unit: Unit,
     pub(super) horizon_days: u32,
+    pub(super) answer_deadline_ms: Option<u32>,
 }
 
 impl StandardWebhooks {
@@ -35,17 +37,33 @@ impl StandardWebhooks {
 /// Any sender that keeps to the specification. Its example schedule ends after 75 hours.
 pub(crate) const STANDARD_WEBHOOKS: StandardWebhooks = StandardWebhooks {
     name: "standard_webhooks",
+    facts: Facts {
+        title: "Standard Webhooks",
+        proof: "`v1` HMAC or `v1a` Ed25519 over id, time and body",
+        key: "`webhook-id`",
+        entity: "`/data/id`",
+        position: "`/timestamp`",
+    },
     trios: &[&WEBHOOK, &SVIX_TRIO],
     prefix_v1: false,
     entity: "/data/id",
     times: ["/timestamp", ""],
     unit: Unit::Seconds,
     horizon_days: 35,
+    // The specification advises senders to wait for 15 to 30 seconds; Svix waits for 15.
+    answer_deadline_ms: Some(15_000),
 };
 
 /// Any sender behind Svix, whose portal replays messages for as long as they are kept: 90 days.
 pub(crate) const SVIX: StandardWebhooks = StandardWebhooks {
     name: "svix",
+    facts: Facts {
+        title: "Svix",
+        proof: "Svix or `webhook-` headers",
+        key: "`svix-id`",
+        entity: "`/data/id`",
+        position: "`/timestamp`",
+    },
     trios: &[&SVIX_TRIO, &WEBHOOK],
     horizon_days: 90,
     ..STANDARD_WEBHOOKS
@@ -54,6 +72,13 @@ pub(crate) const SVIX: StandardWebhooks = StandardWebhooks {
 /// Clerk, behind Svix: the user's own `updated_at` orders better than the time of the message.
 pub(crate) const CLERK: StandardWebhooks = StandardWebhooks {
     name: "clerk",
+    facts: Facts {
+        title: "Clerk",
+        proof: "Svix headers",
+        key: "`svix-id`",
+        entity: "`/data/id`",
+        position: "`/data/updated_at`, `/timestamp` (ms)",
+    },
     times: ["/data/updated_at", "/timestamp"],
     unit: Unit::Millis,
     ..SVIX
@@ -62,6 +87,13 @@ pub(crate) const CLERK: StandardWebhooks = StandardWebhooks {
 /// Resend, behind Svix: events are about an e-mail.
 pub(crate) const RESEND: StandardWebhooks = StandardWebhooks {
     name: "resend",
+    facts: Facts {
+        title: "Resend",
+        proof: "Svix headers",
+        key: "`svix-id`",
+        entity: "`/data/email_id`",
+        position: "`/created_at`",
+    },
     entity: "/data/email_id",
     times: ["/created_at", ""],
     ..SVIX
@@ -70,19 +102,35 @@ pub(crate) const RESEND: StandardWebhooks = StandardWebhooks {
 /// OpenAI, retrying for up to 72 hours.
 pub(crate) const OPENAI: StandardWebhooks = StandardWebhooks {
     name: "openai",
+    facts: Facts {
+        title: "OpenAI",
+        proof: "Standard Webhooks",
+        key: "`webhook-id`",
+        entity: "`/data/id`",
+        position: "`/created_at`",
+    },
     trios: &[&WEBHOOK],
     times: ["/created_at", ""],
     horizon_days: 7,
+    answer_deadline_ms: None,
     ..STANDARD_WEBHOOKS
 };
 
 /// Auth hooks of Supabase, about a user and with no time of their own.
 pub(crate) const SUPABASE_AUTH: StandardWebhooks = StandardWebhooks {
     name: "supabase_auth",
+    facts: Facts {
+        title: "Supabase Auth",
+        proof: "Standard Webhooks, `v1,whsec_` secrets",
+        key: "`webhook-id`",
+        entity: "`/user/id`",
+        position: "unknown",
+    },
     trios: &[&WEBHOOK],
     prefix_v1: true,
     entity: "/user/id",
     times: ["", ""],
     horizon_days: 7,
+    answer_deadline_ms: Some(5_000),
     ..STANDARD_WEBHOOKS
 };

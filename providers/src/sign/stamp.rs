@@ -1,0 +1,31 @@
+//! Signed times. They are read before the signature is checked and judged after it.
+
+use crate::Rejection;
+use crate::text::{Unit, date_us};
+
+/// A signed time, in seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp(i64);
+
+impl Stamp {
+    /// Reads ASCII digits, at most 20. A number that does not fit lies in the far future.
+    pub(crate) fn read(header: &'static str, text: &[u8], unit: Unit) -> Result<Self, Rejection> {
+        if text.is_empty() || text.len() > 20 || !text.iter().all(u8::is_ascii_digit) {
+            return Err(Rejection::HeaderMalformed(header, "the time is not a plain number"));
+        }
+        let digits = text.iter().map(|digit| i64::from(digit - b'0'));
+        let value = digits.fold(0, |sum: i64, digit| sum.saturating_mul(10).saturating_add(digit));
+        Ok(Self(unit.seconds(value)))
+    }
+
+    /// Reads an RFC 3339 time.
+    pub(crate) fn date(header: &'static str, text: &[u8]) -> Result<Self, Rejection> {
+        let us = std::str::from_utf8(text).ok().and_then(date_us);
+        let us = us.ok_or(Rejection::HeaderMalformed(header, "the time is not of RFC 3339"))?;
+        Ok(Self(us.div_euclid(1_000_000)))
+    }
+
+    pub(super) fn seconds(self) -> i64 {
+        self.0
+    }
+}

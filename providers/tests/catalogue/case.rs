@@ -1,0 +1,105 @@
+//! One request under test, easy to bend.
+
+use providers::{
+    Admitted, Coverage, KeyWanted, Keys, Provider, Reading, Rejection, Request, Secret, Window,
+    admit_with_keys,
+};
+
+use crate::file::{Key, URL, Vector};
+
+/// The window that requests are judged by.
+pub const TOLERANCE_S: i64 = 300;
+
+#[derive(Clone)]
+pub struct Case {
+    pub method: String,
+    pub url: String,
+    pub headers: Vec<(String, Vec<u8>)>,
+    pub body: Vec<u8>,
+    pub secrets: Vec<Secret>,
+    pub now_s: i64,
+    pub keys: Vec<Key>,
+}
+
+struct Pinned<'k>(&'k [Key]);
+
+impl Keys for Pinned<'_> {
+    fn get(&self, wanted: &KeyWanted) -> Option<&[u8]> {
+        let of = |key: &&Key| match wanted {
+            KeyWanted::Document { url, .. } => key.url.as_ref() == Some(url),
+            KeyWanted::Listed { id, .. } => key.id.as_ref() == Some(id),
+        };
+        self.0.iter().find(of).map(|key| key.text.as_bytes())
+    }
+}
+
+pub fn lower(headers: &[(String, String)]) -> Vec<(String, Vec<u8>)> {
+    let lower =
+        |(name, value): &(String, String)| (name.to_ascii_lowercase(), value.clone().into());
+    headers.iter().map(lower).collect()
+}
+
+impl Case {
+    pub fn new(
+        method: &str,
+        url: Option<&str>,
+        headers: &[(String, String)],
+        body: &str,
+        secrets: &[String],
+        now_s: i64,
+    ) -> Self {
+        Self {
+            method: method.to_owned(),
+            url: url.unwrap_or(URL).to_owned(),
+            headers: lower(headers),
+            body: body.into(),
+            secrets: secrets.iter().filter_map(|text| Secret::new(text)).collect(),
+            now_s,
+            keys: Vec::new(),
+        }
+    }
+
+    pub fn of(vector: &Vector) -> Self {
+        let Vector { method, url, headers, body, secrets, now_unix, key, .. } = vector;
+        let case = Self::new(method, url.as_deref(), headers, body, secrets, *now_unix);
+        Self { keys: key.clone(), ..case }
+    }
+
+    pub fn run<T>(&self, look: impl FnOnce(&Request<'_>, Window) -> T) -> T {
+        let headers: Vec<(&str, &[u8])> =
+            self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
+        let (method, url, body) = (&*self.method, &*self.url, &*self.body);
+        let request = Request { method, url, headers: &headers, body };
+        look(&request, Window { now_s: self.now_s, tolerance_s: TOLERANCE_S })
+    }
+
+    pub fn admit(&self, provider: &dyn Provider) -> Result<Admitted, Rejection> {
+        let reading = Reading { keys: &Pinned(&self.keys), split: true };
+        self.run(|request, window| {
+            admit_with_keys(provider, request, &self.secrets, window, reading)
+        })
+    }
+
+    /// Whether the proof holds. Many published vectors carry no delivery id, so a proved request
+    /// may still be unreadable.
+    pub fn proved(&self, provider: &dyn Provider) -> bool {
+        matches!(self.admit(provider), Ok(_) | Err(Rejection::Unreadable(_)))
+    }
+
+    pub fn coverage(&self, provider: &dyn Provider) -> Option<Coverage> {
+        let keys = Pinned(&self.keys);
+        let verify = |secret| {
+            self.run(|request, window| {
+                let proved = provider.verify_with_keys(request, secret, window, &keys);
+                proved.ok().map(|proved| proved.coverage())
+            })
+        };
+        self.secrets.iter().find_map(verify)
+    }
+
+    pub fn with_header(&self, index: usize, value: &[u8]) -> Self {
+        let mut bent = self.clone();
+        bent.headers[index].1 = value.to_vec();
+        bent
+    }
+}

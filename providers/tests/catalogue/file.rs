@@ -1,0 +1,225 @@
+//! The form of `vectors/<name>.toml`.
+
+use providers::{ALL, Provider};
+use serde::Deserialize;
+
+/// Where requests go unless a case says otherwise.
+pub const URL: &str = "https://hooks.example.com/hooks/source";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    pub proof: Proof,
+    #[serde(default)]
+    pub trial: Trial,
+    #[serde(default)]
+    pub vector: Vec<Vector>,
+    #[serde(default)]
+    pub challenge: Vec<Challenge>,
+    #[serde(default)]
+    pub handshake: Vec<Handshake>,
+    #[serde(default)]
+    pub event: Vec<Event>,
+}
+
+/// Where the proof of this sender stands, so that the battery knows what to bend.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// Headers, lower case, that carry a part of it.
+    #[serde(default)]
+    pub headers: Vec<String>,
+    /// Between the entries of a header that lists several signatures.
+    #[serde(default = "space")]
+    pub separator: char,
+    /// Headers among them that the sender itself repeats.
+    #[serde(default)]
+    pub repeatable: Vec<String>,
+    /// Whether fields of the body carry it.
+    #[serde(default)]
+    pub in_body: bool,
+    /// Whether the URL is signed, or carries it.
+    #[serde(default)]
+    pub url: bool,
+    /// Headers whose presence says that a time is proved along; `*` for every request.
+    #[serde(default)]
+    pub timed: Vec<String>,
+    /// Seconds that the time may be off.
+    #[serde(default = "five_minutes")]
+    pub tolerance_s: i64,
+}
+
+fn space() -> char {
+    ' '
+}
+
+fn five_minutes() -> i64 {
+    300
+}
+
+/// How a request is signed here for trying a source out.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Trial {
+    /// Whether it can be: not where only the sender has the key.
+    pub signs: bool,
+    /// Secret, else that of the first valid vector.
+    pub secret: Option<String>,
+    pub kind: String,
+    /// Whether key and kind asked for can be read back.
+    pub keeps_key: bool,
+    pub keeps_kind: bool,
+    /// A body of one's own, to carry the key asked for.
+    pub own_body: String,
+    /// Text that must survive of it.
+    pub own_keeps: String,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            signs: true,
+            secret: None,
+            kind: "invoice.paid".to_owned(),
+            keeps_key: true,
+            keeps_kind: true,
+            own_body: r#"{"n":1.0,"id":"evt_old"}"#.to_owned(),
+            own_keeps: r#""n":1.0"#.to_owned(),
+        }
+    }
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vector {
+    pub name: String,
+    pub origin: String,
+    pub source: String,
+    pub method: String,
+    pub url: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    pub secrets: Vec<String>,
+    pub now_unix: i64,
+    pub expect: String,
+    pub why: String,
+    #[serde(default)]
+    pub key: Vec<Key>,
+}
+
+/// A remote key: what would be found at a URL, or for an id.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    pub url: Option<String>,
+    pub id: Option<String>,
+    pub text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Challenge {
+    pub name: String,
+    pub method: String,
+    pub url: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    pub secrets: Vec<String>,
+    pub now_unix: i64,
+    #[serde(default)]
+    pub key: Vec<Key>,
+    pub status: u16,
+    pub reply: String,
+    #[allow(dead_code, reason = "for the reader of the file")]
+    pub why: String,
+}
+
+/// A request before any proof: what it is answered, or that it must be proved as any other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handshake {
+    pub name: String,
+    pub method: String,
+    pub url: Option<String>,
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    #[serde(default)]
+    pub body: String,
+    #[serde(default)]
+    pub secrets: Vec<String>,
+    pub verify_token: Option<String>,
+    #[serde(default)]
+    pub pending: bool,
+    /// It is not one.
+    #[serde(default)]
+    pub none: bool,
+    #[serde(default)]
+    pub status: u16,
+    #[serde(default)]
+    pub content_type: String,
+    #[serde(default)]
+    pub reply_headers: Vec<(String, String)>,
+    #[serde(default)]
+    pub reply: String,
+    pub plants: Option<String>,
+    #[allow(dead_code, reason = "for the reader of the file")]
+    pub why: String,
+}
+
+/// A request and the events that are read out of it.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    pub name: String,
+    #[serde(default = "post")]
+    pub method: String,
+    pub url: Option<String>,
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    #[serde(default)]
+    pub expect: Vec<Expected>,
+    /// It is refused as unreadable.
+    #[serde(default)]
+    pub unreadable: bool,
+    /// It is genuine and nothing of it is recorded.
+    #[serde(default)]
+    pub nothing: bool,
+    /// The name of the case that it is another delivery of: the keys must be the same.
+    pub retry_of: Option<String>,
+    /// The name of the case that it must share no key with.
+    pub distinct_from: Option<String>,
+}
+
+fn post() -> String {
+    "POST".to_owned()
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The key, or `digest` for any digest.
+    pub key: String,
+    pub kind: String,
+    pub entity: Option<String>,
+    pub occurred_at_us: Option<i64>,
+    pub sequence: Option<i64>,
+    /// The event's own body, where it is a part of the request's.
+    pub part: Option<String>,
+}
+
+pub fn load(provider: &dyn Provider) -> File {
+    let path = format!("{}/vectors/{}.toml", env!("CARGO_MANIFEST_DIR"), provider.name());
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|_| panic!("vectors/{}.toml is missing: add it", provider.name()));
+    toml::from_str(&text).unwrap_or_else(|fault| panic!("vectors/{}: {fault}", provider.name()))
+}
+
+#[test]
+fn every_file_of_vectors_is_of_a_provider() {
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let known = ALL.iter().any(|provider| format!("{}.toml", provider.name()) == name);
+        assert!(known, "vectors/{name}: there is no such provider in ALL");
+    }
+}

@@ -1,0 +1,12 @@
+//! The battery over every provider of `ALL`, fed from `vectors/<name>.toml`: proofs and all their
+//! near misses, events, handshakes and trial requests. A provider without cases fails by name.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod case;
+mod events;
+mod file;
+mod handshakes;
+mod neighbours;
+mod proofs;
+mod trials;

@@ -1,0 +1,167 @@
+//! From each genuine vector every near miss is made and must be refused: bytes of the body bent,
+//! proof headers gone, emptied, doubled, bent and cut, and the URL bent where it is signed.
+
+use std::ops::Range;
+
+use providers::{Coverage, Provider};
+
+use crate::case::Case;
+use crate::file::File;
+use crate::proofs::valid;
+
+/// Another character of the same class, so that a bent signature is still well-formed.
+fn bent(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'8' | b'a'..=b'e' | b'g'..=b'y' | b'A'..=b'E' | b'G'..=b'Y' => byte + 1,
+        b'9' => b'0',
+        b'f' => b'a',
+        b'F' => b'A',
+        _ => b'x',
+    }
+}
+
+fn is_proof(file: &File, name: &str) -> bool {
+    file.proof.headers.iter().any(|header| header == name)
+}
+
+#[test]
+fn a_bent_body_is_refused_exactly_where_the_proof_covers_it() {
+    valid(|provider, name, file, case| {
+        let covered = case.coverage(provider) == Some(Coverage::Body);
+        let mut decided = 0;
+        let mut check = |other: Case, what: &str| {
+            let proved = other.proved(provider);
+            decided += usize::from(!proved);
+            match file.proof.in_body {
+                true => assert!(
+                    !proved || !covered || other.coverage(provider) == Some(Coverage::Body),
+                    "{name}: {what}"
+                ),
+                false => assert_eq!(proved, !covered, "{name}: {what}"),
+            }
+        };
+        let stride = case.body.len() / 400 + 1;
+        for at in (0..case.body.len()).step_by(stride) {
+            let mut other = case.clone();
+            other.body[at] ^= 1;
+            check(other, &format!("body byte {at}"));
+        }
+        for extra in [&b" "[..], b"\n", b"\0"] {
+            let mut other = case.clone();
+            other.body.extend_from_slice(extra);
+            check(other, &format!("body longer by {extra:?}"));
+        }
+        let mut other = case.clone();
+        if other.body.pop().is_some() {
+            check(other, "body cut");
+        }
+        assert!(!file.proof.in_body || decided > 16, "{name}: {decided} bytes decide");
+    });
+}
+
+#[test]
+fn the_headers_without_which_a_request_is_refused_are_those_of_the_proof() {
+    valid(|provider, name, file, case| {
+        for (index, (header, _)) in case.headers.iter().enumerate() {
+            let mut gone = case.clone();
+            gone.headers.remove(index);
+            let refused = !gone.proved(provider);
+            assert_eq!(refused, is_proof(file, header), "{name}: {header}: vectors: proof.headers");
+        }
+        let proofs = case.headers.iter().filter(|(header, _)| is_proof(file, header)).count();
+        let elsewhere = file.proof.in_body || file.proof.url;
+        assert!(proofs > 0 || elsewhere, "{name}: it has no header of the proof");
+    });
+}
+
+#[test]
+fn a_proof_header_that_is_emptied_or_doubled_is_refused() {
+    valid(|provider, name, file, case| {
+        for (index, (header, value)) in case.headers.iter().enumerate() {
+            if !is_proof(file, header) {
+                continue;
+            }
+            assert!(!case.with_header(index, b"").proved(provider), "{name}: {header} empty");
+            assert!(!case.with_header(index, b" ").proved(provider), "{name}: {header} blank");
+            if file.proof.repeatable.contains(header) {
+                continue;
+            }
+            let mut doubled = case.clone();
+            doubled.headers.push((header.clone(), value.clone()));
+            assert!(!doubled.proved(provider), "{name}: {header} twice");
+            doubled.headers.last_mut().unwrap().1 = b"x".to_vec();
+            assert!(!doubled.proved(provider), "{name}: {header} and another");
+            doubled.headers.swap(index, case.headers.len());
+            assert!(!doubled.proved(provider), "{name}: another and {header}");
+        }
+    });
+}
+
+#[test]
+fn a_proof_header_bent_in_any_character_is_refused() {
+    valid(|provider, name, file, case| {
+        let mut bends = 0;
+        for (index, (header, value)) in case.headers.iter().enumerate() {
+            if !is_proof(file, header) {
+                continue;
+            }
+            for entry in deciding_entries(provider, file, case, index) {
+                for at in entry.clone() {
+                    for other in [bent(value[at]), b' ', 0xff] {
+                        let mut changed = value.clone();
+                        changed[at] = other;
+                        let case = case.with_header(index, &changed);
+                        let same = changed.eq_ignore_ascii_case(value);
+                        assert!(same || !case.proved(provider), "{name}: {header} at {at}");
+                        bends += 1;
+                    }
+                    let mut cut = value.clone();
+                    cut.drain(at..entry.end);
+                    let case = case.with_header(index, &cut);
+                    assert!(!case.proved(provider), "{name}: {header} cut at {at}");
+                }
+            }
+        }
+        let elsewhere = file.proof.in_body || file.proof.url;
+        assert!(bends > 30 || elsewhere, "{name}: only {bends} characters decide");
+    });
+}
+
+/// Ranges of a header's entries without which the request is refused. Other entries are there
+/// for another secret or scheme, and may change as they like.
+fn deciding_entries(
+    provider: &dyn Provider,
+    file: &File,
+    case: &Case,
+    header: usize,
+) -> Vec<Range<usize>> {
+    let value = &case.headers[header].1;
+    let mut entries = Vec::new();
+    let mut start = 0;
+    for entry in value.split(|byte| char::from(*byte) == file.proof.separator) {
+        let range = start..start + entry.len();
+        start = range.end + 1;
+        let mut without = value.clone();
+        without.drain(range.clone());
+        if !case.with_header(header, &without).proved(provider) {
+            entries.push(range);
+        }
+    }
+    entries
+}
+
+#[test]
+fn a_bent_url_is_refused_exactly_where_it_is_signed() {
+    valid(|provider, name, file, case| {
+        // Scheme, host and port are compared leniently by some senders; path and query are not.
+        let path = case.url.match_indices('/').nth(2).map_or(case.url.len(), |(at, _)| at);
+        for at in path..case.url.len() {
+            let mut url = case.url.clone().into_bytes();
+            url[at] = bent(url[at]);
+            let other = Case { url: String::from_utf8(url).unwrap(), ..case.clone() };
+            assert_eq!(other.proved(provider), !file.proof.url, "{name}: {}", other.url);
+        }
+        let other = Case { url: format!("{}x", case.url), ..case.clone() };
+        assert_eq!(other.proved(provider), !file.proof.url, "{name}: {}", other.url);
+    });
+}

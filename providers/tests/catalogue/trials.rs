@@ -1,0 +1,105 @@
+//! Requests signed here for trying a source out: the provider admits them itself, and key and kind
+//! come back as they were asked for.
+
+use providers::{ALL, Admitted, Draft, Event, Provider, Request, Secret, Window, admit};
+
+use crate::file::{URL, load};
+
+fn trial(provider: &dyn Provider, secret: &Secret, draft: &Draft<'_>) -> (Event, Vec<u8>) {
+    let who = provider.name();
+    let signed = provider.sign(draft, secret).unwrap_or_else(|| panic!("{who}: not signed"));
+    let lower = |(name, value): &(String, String)| (name.to_ascii_lowercase(), value.clone());
+    let headers: Vec<(String, String)> = signed.headers.iter().map(lower).collect();
+    let headers: Vec<(&str, &[u8])> =
+        headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    let request = Request { method: "POST", url: draft.url, headers: &headers, body: &signed.body };
+    let window = Window { now_s: draft.now_s, tolerance_s: 300 };
+    match admit(provider, &request, std::slice::from_ref(secret), window) {
+        Ok(Admitted::Events { mut events, .. }) => (events.remove(0), signed.body),
+        other => panic!("{who}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_provider_signs_trial_events_that_it_admits_itself() {
+    for provider in ALL {
+        let (file, who) = (load(*provider), provider.name());
+        let trial_of = &file.trial;
+        let first = || file.vector.iter().find(|vector| vector.expect == "valid");
+        let secret = trial_of.secret.clone().or_else(|| first()?.secrets.first().cloned());
+        let secret = Secret::new(&secret.unwrap()).unwrap();
+        let kind = &*trial_of.kind;
+        let draft = Draft { kind, key: "trial-1", body: None, now_s: 1_767_225_600, url: URL };
+        if !trial_of.signs {
+            assert_eq!(provider.sign(&draft, &secret), None, "{who}: vectors: trial.signs");
+            continue;
+        }
+        assert_eq!(provider.secret_fault(&secret), None, "{who}");
+        let (event, _) = trial(*provider, &secret, &draft);
+        assert_eq!(event.key == "trial-1", trial_of.keeps_key, "{who}: {event:?}");
+        assert_eq!(event.kind == kind, trial_of.keeps_kind, "{who}: {event:?}");
+        let (again, _) = trial(*provider, &secret, &Draft { key: "trial-2", ..draft });
+        assert_ne!(event.key, again.key, "{who}: two trials are two events");
+        if trial_of.own_body.is_empty() {
+            continue;
+        }
+        let own = Draft { body: Some(trial_of.own_body.as_bytes()), ..draft };
+        let (event, body) = trial(*provider, &secret, &own);
+        assert_eq!(event.key == "trial-1", trial_of.keeps_key, "{who}: an own body");
+        let text = String::from_utf8_lossy(&body).into_owned();
+        assert!(text.contains(&trial_of.own_keeps), "{who}: {text}");
+    }
+}
+
+#[test]
+fn every_kind_of_github_and_stripe_has_an_example() {
+    for (who, kinds) in [
+        (
+            "github",
+            &[
+                "ping",
+                "push",
+                "issues.opened",
+                "issue_comment.created",
+                "check_run.completed",
+                "release.published",
+                "workflow_run.completed",
+                "pull_request.closed",
+                "star.created",
+            ][..],
+        ),
+        (
+            "stripe",
+            &[
+                "customer.subscription.updated",
+                "invoice.paid",
+                "payment_intent.succeeded",
+                "charge.refunded",
+                "customer.created",
+                "checkout.session.completed",
+                "price.updated",
+            ],
+        ),
+    ] {
+        let provider = providers::find(who).unwrap();
+        for kind in kinds {
+            let draft = Draft { kind, key: "evt_1", body: None, now_s: 7, url: URL };
+            let (event, body) = trial(provider, &Secret::new("a secret").unwrap(), &draft);
+            assert_eq!(event.kind, *kind);
+            assert!(serde_json::from_slice::<serde_json::Value>(&body).is_ok());
+            if who == "stripe" {
+                assert_eq!(event.position.occurred_at_us, Some(7_000_000));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_form_of_a_secret_decides_whether_and_how_a_trial_is_signed() {
+    let draft = Draft { kind: "push", key: "1", body: None, now_s: 1, url: URL };
+    let signing_token = Secret::new("whsec_c2VjcmV0LXNlY3JldA==").unwrap();
+    let gitlab = providers::find("gitlab").unwrap();
+    assert_eq!(trial(gitlab, &signing_token, &draft).0.key, "1");
+    let public = Secret::new("whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=").unwrap();
+    assert!(providers::find("svix").unwrap().sign(&draft, &public).is_none());
+}
