@@ -161,6 +161,7 @@ fn api_paths(paths: &mut ServiceConfig) {
         .service(post("/jobs/{id}/cancel", operate::cancel))
         .service(post("/jobs/{id}/resolve", operate::resolve))
         .service(post("/replays", operate::replays))
+        .service(post("/retries", operate::retries))
         .service(post("/prune", operate::prune))
         .service(get("/routes", setup::routes))
         .service(both("/pauses", stop::pauses, stop::pause))

@@ -106,6 +106,8 @@ impl App {
                 let refusals = Arc::new(refusals::Ledger::default());
                 let (store, writing) = (store.clone(), refusals.clone());
                 let intake = intake(config, &store, &clock, &metrics, refusals);
+                store.note_paused_sources().await?;
+                loops.spawn(watch_pauses(store.clone()));
                 loops.spawn(async move { writing.run(&store).await });
                 let listener = bind(config.server.listen)?;
                 let address = listener.local_addr()?;
@@ -178,6 +180,19 @@ pub async fn serve(config: Config, role: Role) -> Result<(), StartError> {
     app.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// How long another process may not know that a source was paused.
+const PAUSES_EVERY: Duration = Duration::from_secs(1);
+
+/// Looks again and again which sources are paused.
+async fn watch_pauses(store: Store) {
+    loop {
+        tokio::time::sleep(PAUSES_EVERY).await;
+        if let Err(error) = store.note_paused_sources().await {
+            tracing::warn!(%error, "could not look which sources are paused; trying again");
+        }
+    }
 }
 
 /// How the configured store is opened.

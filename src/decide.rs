@@ -25,7 +25,7 @@ pub fn decide(
         Class::Gone => return die(true),
         Class::Uncertain if !route.idempotent => {
             let halt_lane = route.on_uncertain == OnDead::Halt;
-            let first_probe_us = now_us.saturating_add(micros(probe_wait(0)));
+            let first_probe_us = now_us.saturating_add(micros(probe_wait(Duration::ZERO)));
             return Effect::Doubt {
                 halt_lane,
                 probe_us: route.reconciles.then_some(first_probe_us),
@@ -64,12 +64,13 @@ fn class(outcome: &Outcome, route: &Route) -> Class {
     }
 }
 
-/// The wait before the n-th question, from 0, whether an uncertain attempt happened: the
-/// destination may still be at it, and after a quarter of an hour only patience helps.
-pub fn probe_wait(asked: u32) -> Duration {
+/// The wait before the next question whether an uncertain attempt happened, by the age of the
+/// doubt: it doubles with every question. The destination may still be at it, and after a quarter
+/// of an hour only patience helps.
+pub fn probe_wait(age: Duration) -> Duration {
     const FIRST: Duration = Duration::from_secs(2);
     const LONGEST: Duration = Duration::from_secs(900);
-    FIRST.saturating_mul(1 << asked.min(20)).min(LONGEST)
+    age.clamp(FIRST, LONGEST)
 }
 
 /// The longest wait after the n-th try: the base, doubled with every try, up to the cap.

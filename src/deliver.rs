@@ -8,9 +8,11 @@ mod address;
 mod answer;
 mod command;
 mod facts;
+mod handler;
 mod headers;
 mod http;
 mod log;
+mod question;
 #[cfg(test)]
 mod sample;
 mod sign;
@@ -18,12 +20,15 @@ mod sign;
 mod stub;
 
 pub use facts::{idempotency_key, stable_id};
+pub use handler::Handler;
+pub use question::Told;
 
 use crate::job::{Class, Fault, Lease, Outcome};
 use crate::source::{CommandDestination, Destination, Target};
 use http::Http;
+use question::Question;
+use reqwest::header::HeaderMap;
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,16 +37,6 @@ pub const EXCERPT_BYTES_MAX: usize = 4096;
 
 /// Characters of a detail: one line of a log or of a table in the console.
 pub const DETAIL_CHARS_MAX: usize = 300;
-
-/// Code in this process that takes deliveries.
-///
-/// Its [`Outcome::writes`] are committed by the settle or not at all. A panic in it is caught by
-/// the worker, which calls that a failure.
-pub trait Handler: Send + Sync + 'static {
-    /// Takes one delivery. It is called again with the same lease's delivery when it fails.
-    fn handle<'a>(&'a self, lease: &'a Lease)
-    -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
-}
 
 /// A destination that cannot be used as it is configured.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +49,10 @@ pub struct DestinationUnusable {
 }
 
 /// All destinations, ready to be called.
-pub struct Destinations(BTreeMap<Arc<str>, Ready>);
+pub struct Destinations {
+    ready: BTreeMap<Arc<str>, Ready>,
+    questions: BTreeMap<Arc<str>, Question>,
+}
 
 enum Ready {
     Http(Box<Http>),
@@ -72,7 +70,7 @@ impl Destinations {
     ) -> Result<Self, DestinationUnusable> {
         let unusable =
             |name: &str, fault: String| DestinationUnusable { name: name.to_owned(), fault };
-        let mut ready = BTreeMap::new();
+        let (mut ready, mut questions) = (BTreeMap::new(), BTreeMap::new());
         for (name, destination) in configured {
             let prepared = match &destination.target {
                 Target::Http(http) => Http::new(http).map(|http| Ready::Http(Box::new(http))),
@@ -87,12 +85,20 @@ impl Destinations {
                     .ok_or_else(|| "no handler is registered under this name".to_owned()),
             };
             ready.insert(name.clone(), prepared.map_err(|fault| unusable(name, fault))?);
+            if let Some(reconcile) = &destination.reconcile {
+                let headers = match &destination.target {
+                    Target::Http(http) => headers::configured(&http.headers),
+                    _ => Ok(HeaderMap::new()),
+                };
+                let question = headers.and_then(|headers| Question::new(reconcile, headers));
+                questions.insert(name.clone(), question.map_err(|fault| unusable(name, fault))?);
+            }
         }
         match handlers.pop_first() {
             Some((name, _)) => {
                 Err(unusable(&name, "a handler is registered, but not configured".to_owned()))
             }
-            None => Ok(Self(ready)),
+            None => Ok(Self { ready, questions }),
         }
     }
 
@@ -106,7 +112,7 @@ impl Destinations {
         let failed = |detail: String| {
             bounded(Outcome::new(Class::Unreached, detail).blaming(Fault::Posthouse))
         };
-        let Some(ready) = self.0.get(destination) else {
+        let Some(ready) = self.ready.get(destination) else {
             return failed(format!("no destination {destination:?} is configured"));
         };
         let body = match &lease.delivery.body {
@@ -121,20 +127,19 @@ impl Destinations {
             Ready::Http(http) => http.deliver(lease, body, now_us).await,
             Ready::Command(command) => command::deliver(command, lease, body).await,
             Ready::Log => log::deliver(lease),
-            Ready::Handler(handler, timeout) => handled(&**handler, *timeout, lease).await,
+            Ready::Handler(handler, timeout) => handler::deliver(&**handler, *timeout, lease).await,
         })
     }
 }
 
-/// Calls a handler within its time. Its writes are lost with it, so only what it did beyond the
-/// database is in doubt.
-async fn handled(handler: &dyn Handler, timeout: Duration, lease: &Lease) -> Outcome {
-    let outcome = tokio::time::timeout(timeout, handler.handle(lease)).await;
-    let outcome = outcome.unwrap_or_else(|_| {
-        let ms = timeout.as_millis();
-        Outcome::new(Class::Uncertain, format!("the handler did not end within {ms} ms"))
-    });
-    outcome.blaming(Fault::Handler)
+impl Destinations {
+    /// Asks a destination whether an attempt of unknown outcome happened.
+    pub async fn ask(&self, destination: &str, lease: &Lease) -> Told {
+        match self.questions.get(destination) {
+            Some(question) => question.ask(lease).await,
+            None => Told::Nothing("it is not configured to be asked".into()),
+        }
+    }
 }
 
 /// Holds the two texts of an outcome within their bounds.
@@ -159,6 +164,7 @@ fn one_line(text: &str, chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::pin::Pin;
 
     struct Talkative;
 

@@ -31,7 +31,7 @@ pub struct Processor {
     /// The ledger.
     pub store: Store,
     /// Where jobs go.
-    pub destinations: Destinations,
+    pub destinations: Arc<Destinations>,
     /// Routes by name.
     pub routes: HashMap<Arc<str>, Arc<Route>>,
     /// Keeps leases alive.

@@ -127,6 +127,10 @@ impl Intake {
         };
         match admitted {
             Ok(Admitted::Challenge(reply)) => Answer::Reply(reply),
+            Ok(Admitted::Events { .. }) if self.store.is_source_paused(&source.name) => {
+                self.refuse(&source.name, "paused", "an operator paused the source");
+                Answer::TooMany
+            }
             Ok(Admitted::Events { .. }) if entry.is_over_rate(window.now_s) => {
                 self.refuse(&source.name, "rate", "more deliveries than the source's rate allows");
                 Answer::TooMany

@@ -7,8 +7,9 @@ mod shape;
 
 pub use shape::{ReplayFilter, ReplayReport, ReplayRequest, ReplayedJob, Skipped};
 
-use crate::delivery::DeliveryId;
+use crate::delivery::{DeliveryId, Micros};
 use crate::job::JobId;
+use crate::retry::RATE_DEFAULT;
 use crate::source::Route;
 use crate::store::{DeliveryFilter, DeliveryView, JobView, Replayed, Store, StoreError};
 use providers::Position;
@@ -51,7 +52,9 @@ pub async fn replay(
         }
         None => None,
     };
-    let plan = Plan { store, routes, named, request };
+    let rate = request.rate.or(request.filter.as_ref().map(|_| RATE_DEFAULT));
+    let step_us = rate.map_or(0, |rate| 1_000_000 / i64::from(rate.max(1)));
+    let mut plan = Plan { store, routes, named, request, next_us: store.now_us(), step_us };
     let mut report = ReplayReport { dry_run: request.dry_run, ..ReplayReport::default() };
     // Every id is looked up before anything is done: a typing error replays nothing.
     let mut found = Vec::new();
@@ -96,11 +99,14 @@ struct Plan<'a> {
     routes: &'a [Arc<Route>],
     named: Option<Arc<Route>>,
     request: &'a ReplayRequest,
+    /// When the next job may run, and how much later the one after it.
+    next_us: Micros,
+    step_us: i64,
 }
 
 impl Plan<'_> {
     async fn batch(
-        &self,
+        &mut self,
         deliveries: &[DeliveryView],
         report: &mut ReplayReport,
     ) -> Result<(), ReplayError> {
@@ -125,7 +131,10 @@ impl Plan<'_> {
                             None => None,
                         };
                         let latest = latest.map(|job| job.id);
-                        planned.push(made(delivery, &route, latest, &body.unwrap_or_default()));
+                        let mut made = made(delivery, &route, latest, &body.unwrap_or_default());
+                        made.earliest_us = (self.step_us > 0).then_some(self.next_us);
+                        self.next_us = self.next_us.saturating_add(self.step_us);
+                        planned.push(made);
                     }
                 }
             }
@@ -187,6 +196,7 @@ fn made(
             sequence: delivery.position,
         },
         plan: route.plan(delivery.entity.as_deref(), content_type, body),
+        earliest_us: None,
         replays,
         nonce: hex::encode(rand::random::<[u8; 16]>()),
     }

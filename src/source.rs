@@ -86,14 +86,28 @@ pub struct Destination {
     pub target: Target,
     /// It recognises a repeat by its idempotency key.
     pub idempotent: bool,
-    /// A URL to ask whether a delivery happened, with `{idempotency_key}` in it.
-    pub reconcile: Option<String>,
+    /// How to ask whether a delivery happened.
+    pub reconcile: Option<Reconcile>,
     /// When to stop calling it for a while; `None`: never.
     pub circuit: Option<Circuit>,
     /// Attempts a second, of all processes together.
     pub rate_per_s: Option<u32>,
     /// Attempts at once, of all processes together.
     pub concurrency: Option<u32>,
+}
+
+/// How to ask a destination whether a delivery happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reconcile {
+    /// The URL, with [`Reconcile::KEY`] in it.
+    pub url: String,
+    /// Private, loopback and link-local addresses may be asked.
+    pub allow_private: bool,
+}
+
+impl Reconcile {
+    /// What stands for the idempotency key in the URL.
+    pub const KEY: &str = "{idempotency_key}";
 }
 
 /// When a destination counts as broken, and for how long it is then left alone.

@@ -37,6 +37,8 @@ pub struct Metrics {
     pub died: IntCounterVec,
     /// Jobs that became uncertain, by route.
     pub uncertain: IntCounterVec,
+    /// Questions to destinations about uncertain attempts, by route and answer.
+    pub reconciled: IntCounterVec,
     /// Jobs taken from workers whose lease ended.
     pub takeovers: IntCounter,
     /// Settles refused because the lease was lost.
@@ -96,6 +98,7 @@ impl Metrics {
             attempts: vec("posthouse_attempts_total", "Attempts.", &["route", "outcome"])?,
             died: vec("posthouse_died_total", "Jobs given up.", &["route"])?,
             uncertain: vec("posthouse_uncertain_total", "Jobs in doubt.", &["route"])?,
+            reconciled: vec("posthouse_reconciled_total", "Asked.", &["route", "answer"])?,
             takeovers: counter("posthouse_takeovers_total", "Leases that ended unsettled.")?,
             leases_lost: counter("posthouse_leases_lost_total", "Settles refused by fencing.")?,
             jobs,

@@ -16,6 +16,7 @@ DROP INDEX jobs_running;
 CREATE UNIQUE INDEX jobs_head ON jobs (lane) WHERE state IN ('ready', 'running', 'retrying');
 CREATE INDEX jobs_faults ON jobs (route, fault) WHERE state = 'dead';
 CREATE INDEX jobs_uncertain ON jobs (route, id) WHERE state = 'uncertain';
+CREATE INDEX jobs_superseded ON jobs (route) WHERE state = 'superseded';
 CREATE INDEX jobs_probed ON jobs (probe_us) WHERE probe_us IS NOT NULL;
 
 -- `measure` says what positions of the lane are: 1 the sender's numbers, 2 times. `seen` is the

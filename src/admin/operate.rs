@@ -6,6 +6,7 @@ use super::query::json;
 use crate::job::JobId;
 use crate::replay::{ReplayRequest, replay};
 use crate::retain;
+use crate::retry::{RetryRequest, retry as retry_all};
 use crate::source::OnDead;
 use crate::store::{Called, Resolution, StoreError};
 use actix_web::web::{Data, Payload};
@@ -84,6 +85,20 @@ pub(super) async fn replays(body: Payload, admin: Data<Admin>) -> Result<HttpRes
     let asked: ReplayRequest = json(body).await?;
     let admin = admin.into_inner();
     let done = to_the_end(async move { replay(&admin.store, &admin.routes, &asked).await }).await?;
+    Ok(HttpResponse::Ok().json(done?))
+}
+
+/// `POST /api/retries`
+pub(super) async fn retries(body: Payload, admin: Data<Admin>) -> Result<HttpResponse, Fault> {
+    let asked: RetryRequest = json(body).await?;
+    if asked.rate == Some(0) {
+        return Err(Fault::BadRequest("rate: at least 1 a second".into()));
+    }
+    if !asked.route.is_empty() && !admin.routes.iter().any(|route| *route.name == asked.route) {
+        return Err(Fault::NotFound(format!("there is no route {:?}", asked.route)));
+    }
+    let admin = admin.into_inner();
+    let done = to_the_end(async move { retry_all(&admin.store, &asked).await }).await?;
     Ok(HttpResponse::Ok().json(done?))
 }
 

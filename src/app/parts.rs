@@ -8,6 +8,7 @@ use crate::keep::Keeper;
 use crate::process::Processor;
 use crate::queue::{self, Claimer};
 use crate::receive::{Entry, Intake};
+use crate::reconcile::Reconciler;
 use crate::refusals;
 use crate::source::Route;
 use crate::store::Store;
@@ -59,9 +60,18 @@ impl Parts<'_> {
         loops.spawn(sweeper.run((config.workers.lease / 4).max(Duration::from_millis(250))));
         let largest = config.sources.values().map(|source| source.body_bytes_max).max();
         let memory = LARGE_BODIES_BYTES.max(largest.unwrap_or_default());
+        let destinations = Arc::new(Destinations::new(&config.destinations, handlers)?);
+        let reconciler = Reconciler {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            destinations: destinations.clone(),
+            routes: routes.clone(),
+            metrics: self.metrics.clone(),
+        };
+        loops.spawn(reconciler.run());
         let processor = Processor {
             store: self.store.clone(),
-            destinations: Destinations::new(&config.destinations, handlers)?,
+            destinations,
             routes,
             keeper,
             metrics: self.metrics.clone(),

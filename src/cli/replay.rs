@@ -34,6 +34,9 @@ pub(super) struct Replay {
     /// Only on this route; a delivery that had no job on it gets its first one
     #[arg(long)]
     route: Option<String>,
+    /// Jobs a second [default: 50 for a filter, at once for named deliveries]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rate: Option<u32>,
     /// Only says what would be done
     #[arg(long)]
     dry_run: bool,
@@ -82,6 +85,7 @@ impl Replay {
             deliveries: self.ids.clone(),
             filter: self.ids.is_empty().then_some(filter),
             route: self.route.clone(),
+            rate: self.rate,
             dry_run: self.dry_run,
         })
     }

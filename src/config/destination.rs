@@ -8,7 +8,9 @@ use super::raw::{AcceptKeys, CircuitKeys, DestinationKeys, Raw};
 use super::read::{Kind, Place};
 use super::scalars::Way;
 use super::secret::{Held, Located};
-use crate::source::{Accept, Circuit, CommandDestination, Destination, HttpDestination, Target};
+use crate::source::{
+    Accept, Circuit, CommandDestination, Destination, HttpDestination, Reconcile, Target,
+};
 use providers::Secret;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::collections::BTreeMap;
@@ -40,7 +42,9 @@ fn destination(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination
     let way = required(&keys.r#type, &at.key("type"))?;
     refuse_foreign(keys, way, at);
     let idempotent = *keys.idempotent.get_or_insert(way != Way::Command);
+    let allow_private = keys.allow_private.unwrap_or(false);
     let reconcile = keys.reconcile.as_ref().and_then(|url| question(url, &at.key("reconcile")));
+    let reconcile = reconcile.map(|url| Reconcile { url, allow_private });
     if keys.reconcile.is_some() && idempotent {
         at.key("reconcile").fault("is of use with idempotent = false only: else nothing is asked");
     }
@@ -72,15 +76,12 @@ fn destination(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination
     })
 }
 
-/// What stands for the key in a URL to ask.
-const IDEMPOTENCY_KEY: &str = "{idempotency_key}";
-
 /// A URL to ask whether a delivery happened.
 fn question(url: &Located, at: &Place<'_>) -> Option<String> {
     let text = url.text()?;
-    let parsed = url::Url::parse(&text.replace(IDEMPOTENCY_KEY, "key")).ok();
+    let parsed = url::Url::parse(&text.replace(Reconcile::KEY, "key")).ok();
     let is_http = parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https"));
-    if !is_http || !text.contains(IDEMPOTENCY_KEY) {
+    if !is_http || !text.contains(Reconcile::KEY) {
         at.fault("expected a URL such as https://example.com/done/{idempotency_key}");
         return None;
     }
@@ -105,7 +106,7 @@ fn refuse_foreign(keys: &DestinationKeys, way: Way, at: &Place<'_>) {
         ("url", keys.url.is_some(), http),
         ("headers", !keys.headers.is_empty(), http),
         ("connect_timeout", keys.connect_timeout.is_some(), http),
-        ("allow_private", keys.allow_private.is_some(), http),
+        ("allow_private", keys.allow_private.is_some(), http || keys.reconcile.is_some()),
         ("sign_with", keys.sign_with.is_some(), http),
         ("accept", keys.accept.is_some(), http),
         ("timeout", keys.timeout.is_some(), timed),

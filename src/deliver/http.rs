@@ -134,6 +134,13 @@ impl Http {
     }
 }
 
+/// A client for short questions, under the same rules as deliveries.
+pub(super) fn get_client(url: &Url, allow_private: bool) -> Result<Client, String> {
+    let limits = Limits { connect: Duration::from_secs(5), total: Duration::from_secs(10) };
+    let built = client(url, limits, allow_private).build();
+    built.map_err(|error| format!("no client: {}", text_with_causes(&error)))
+}
+
 fn client(url: &Url, limits: Limits, allow_private: bool) -> ClientBuilder {
     // An error means that one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -17,6 +17,9 @@ pub struct ReplayRequest {
     /// Only jobs of this route. A delivery that had none gets its first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<String>,
+    /// Jobs a second. Deliveries that are named start at once unless this is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
     /// Only says what would be done.
     pub dry_run: bool,
 }

@@ -5,6 +5,7 @@
 
 mod bind;
 mod body;
+mod bulk;
 mod checkpoint;
 mod claim;
 mod conn;
@@ -30,6 +31,7 @@ mod sql;
 mod view;
 mod wake;
 
+pub use bulk::DeadFilter;
 pub use claim::{Claim, Expired};
 pub use error::StoreError;
 pub use operate::Called;
@@ -83,6 +85,7 @@ pub struct Store {
     wake: Arc<Wake>,
     records: Group<Incoming, Recorded>,
     settlements: Group<Settlement, Settled>,
+    paused: Arc<pause::PausedSources>,
 }
 
 /// Records batches of arrivals.
@@ -131,12 +134,17 @@ impl Store {
                 tokio::spawn(listen::run(pool.clone(), wake.clone(), clock.clone()));
             }
         }
-        Ok(Self { pools, clock, wake, records, settlements })
+        Ok(Self { pools, clock, wake, records, settlements, paused: Arc::default() })
     }
 
     /// Wake-ups for whoever claims.
     pub fn wake(&self) -> &Arc<Wake> {
         &self.wake
+    }
+
+    /// The ledger's time.
+    pub fn now_us(&self) -> crate::delivery::Micros {
+        self.clock.now_us()
     }
 
     /// `sqlite` or `postgres`.

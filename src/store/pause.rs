@@ -10,7 +10,8 @@ use super::sql::Arg;
 use super::wake::Due;
 use crate::delivery::Micros;
 use crate::source::Stop;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Pauses something. The first reason stays.
 pub(super) async fn insert(
@@ -41,14 +42,33 @@ pub(super) async fn remove(tx: &mut Tx, stop: &Stop) -> Result<bool, StoreError>
     Ok(!tx.run(text, args).await?.is_empty())
 }
 
+/// The paused sources, for whoever receives: asked at every request, so kept in memory.
+#[derive(Default)]
+pub(super) struct PausedSources(RwLock<BTreeSet<String>>);
+
 impl Store {
+    /// Whether senders to a source are to be asked to come back later, as far as is known here.
+    pub fn is_source_paused(&self, source: &str) -> bool {
+        self.paused.0.read().unwrap_or_else(PoisonError::into_inner).contains(source)
+    }
+
+    /// Looks again which sources are paused: another process may have paused one.
+    pub async fn note_paused_sources(&self) -> Result<(), StoreError> {
+        let rows =
+            self.pools.read("SELECT name FROM pauses WHERE scope = 'source'", vec![]).await?;
+        let names = rows.iter().map(|row| row.text(0)).collect::<Result<BTreeSet<_>, _>>()?;
+        *self.paused.0.write().unwrap_or_else(PoisonError::into_inner) = names;
+        Ok(())
+    }
+
     /// Stops something: its jobs stay where they are.
     pub async fn pause(&self, stop: &Stop, reason: &str) -> Result<(), StoreError> {
         let now_us = self.clock.now_us();
         let mut tx = self.pools.begin().await?;
         insert(&mut tx, stop, reason.to_owned(), now_us).await?;
         operation(&mut tx, "pause", &subject(stop), reason, now_us).await?;
-        tx.commit().await
+        tx.commit().await?;
+        self.note_paused_sources().await
     }
 
     /// Lets something go on. `false` when it was not paused. `routes` are those that may have
@@ -65,6 +85,7 @@ impl Store {
         notify(&mut tx, &due).await?;
         tx.commit().await?;
         self.wake.due(due, now_us);
+        self.note_paused_sources().await?;
         Ok(was_paused)
     }
 }

@@ -22,6 +22,8 @@ pub struct Replayed {
     pub delivery: DeliveryId,
     /// Where it stands among those about the same entity.
     pub position: Position,
+    /// Not to run before.
+    pub earliest_us: Option<Micros>,
     /// Route and lane.
     pub plan: Planned,
     /// The job that it replays; `None` when the route had none.
@@ -124,7 +126,7 @@ async fn insert(
         position: replay.position,
         kept: None,
         rank: BACKGROUND_RANK,
-        earliest_us: None,
+        earliest_us: replay.earliest_us,
         insists: true,
     });
     let entered = enter(tx, &entering.collect::<Vec<_>>(), now_us).await?;
@@ -132,8 +134,8 @@ async fn insert(
     for ((replay, id), entered) in made.iter().zip(entered) {
         tx.run(
             "INSERT INTO jobs (id, route, lane, state, rank, due_us, sequence, position, place,
-                stale, created_us, since_us, replays, nonce)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13)",
+                stale, earliest_us, created_us, since_us, replays, nonce)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)",
             vec![
                 Arg::Int(id.0),
                 Arg::Text(replay.plan.route.to_string()),
@@ -145,6 +147,7 @@ async fn insert(
                 Arg::OptInt(entered.position),
                 Arg::Int(entered.place),
                 Arg::Int(entered.stale.into()),
+                Arg::OptInt(entered.earliest_us),
                 Arg::Int(now_us),
                 Arg::OptInt(replay.replays.map(|old| old.0)),
                 Arg::Text(replay.nonce.clone()),

@@ -92,6 +92,12 @@ impl Ages {
         self.keys.get(source).copied().unwrap_or(self.keys_default)
     }
 
+    /// The longest that any dedup key lives. Watermarks of lanes live as long after their last
+    /// job: whatever is still recognised as a repeat is then recognised as stale too.
+    fn longest_key(&self) -> Duration {
+        self.keys.values().copied().fold(self.keys_default, Duration::max)
+    }
+
     /// Received before this, something of a delivery may be old enough.
     fn youngest_us(&self, now_us: Micros) -> Micros {
         let least = self.bodies.min(self.attempts).min(self.keys_default);
@@ -149,7 +155,7 @@ impl Store {
         let mut pruned = due.counted();
         forget(&mut tx, due).await?;
         if next.is_none() {
-            let idle_us = before(now_us, ages.keys_default);
+            let idle_us = before(now_us, ages.longest_key());
             pruned.lanes = drop_lanes(&mut tx, idle_us, ages.batch).await?;
         }
         tx.commit().await?;

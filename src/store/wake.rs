@@ -7,21 +7,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
-/// Routes that got work, each with the earliest time at which it may run.
+/// Later times are rounded up to this, so that a thousand jobs make few wake-ups.
+const STEP_US: Micros = 5_000;
+
+/// Routes that got work, each with the times at which it may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Due(BTreeMap<Arc<str>, Micros>);
+pub struct Due(BTreeMap<Arc<str>, BTreeSet<Micros>>);
 
 impl Due {
     /// Notes work of a route.
     pub fn add(&mut self, route: Arc<str>, due_us: Micros) {
-        let earliest_us = self.0.entry(route).or_insert(due_us);
-        *earliest_us = due_us.min(*earliest_us);
+        self.0.entry(route).or_default().insert(due_us);
     }
 
     /// Notes all of another list.
     pub fn extend(&mut self, other: Self) {
-        for (route, due_us) in other.0 {
-            self.add(route, due_us);
+        for (route, times) in other.0 {
+            self.0.entry(route).or_default().extend(times);
         }
     }
 
@@ -30,19 +32,25 @@ impl Due {
         self.0.is_empty()
     }
 
-    /// As it is told to other processes.
+    /// As it is told to other processes: the first time of each route, as a notification holds
+    /// 8000 bytes. The slow poll of the others finds the rest.
     pub(super) fn told(&self) -> String {
-        let told = self.0.iter().map(|(route, due_us)| format!("{route}@{due_us}"));
+        let told = self.0.iter().filter_map(|(route, times)| {
+            let first_us = times.first()?;
+            Some(format!("{route}@{first_us}"))
+        });
         told.collect::<Vec<_>>().join(",")
     }
 
     /// What another process told. Whatever cannot be read is left to the slow poll.
     pub(super) fn heard(text: &str) -> Self {
-        let heard = text.split(',').filter_map(|told| {
-            let (route, due_us) = told.split_once('@')?;
-            Some((route.into(), due_us.parse().ok()?))
-        });
-        Self(heard.collect())
+        let mut due = Self::default();
+        for (route, time) in text.split(',').filter_map(|told| told.split_once('@')) {
+            if let Ok(due_us) = time.parse() {
+                due.add(route.into(), due_us);
+            }
+        }
+        due
     }
 }
 
@@ -75,16 +83,22 @@ impl Wake {
 
     /// Routes get work at their times.
     pub fn due(&self, due: Due, now_us: Micros) {
-        let (now, later): (Vec<_>, Vec<_>) =
-            due.0.into_iter().partition(|(_, due_us)| *due_us <= now_us);
-        self.now(now.into_iter().map(|(route, _)| route));
-        for (route, due_us) in later {
-            self.at(due_us, route);
+        let mut now = Vec::new();
+        for (route, times) in due.0 {
+            for due_us in times {
+                if due_us <= now_us {
+                    now.push(route.clone());
+                } else {
+                    self.at(due_us, route.clone());
+                }
+            }
         }
+        self.now(now);
     }
 
     /// A route gets work at a time.
     pub fn at(&self, due_us: Micros, route: Arc<str>) {
+        let due_us = (due_us + STEP_US - 1).div_euclid(STEP_US) * STEP_US;
         self.pending().later.entry(due_us).or_default().insert(route);
         self.notify.notify_one();
     }

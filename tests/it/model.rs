@@ -296,6 +296,7 @@ impl Walk {
         let replay = Replayed {
             delivery: id.delivery(),
             position: self.position_of(id.delivery()),
+            earliest_us: None,
             plan: self.plan(lane),
             replays: Some(latest),
             nonce: "n".into(),

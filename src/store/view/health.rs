@@ -56,7 +56,8 @@ impl Store {
         rows.first().map_or(Ok(0), |row| row.int(0))
     }
 
-    /// Counts what is to be done. Only open and dead jobs are counted: their indexes are small.
+    /// Counts what is to be done. Jobs that succeeded are not counted: the indexes of
+    /// all others are small.
     pub async fn backlog(&self) -> Result<Backlog, StoreError> {
         let rows = self
             .pools
@@ -65,7 +66,8 @@ impl Store {
                  UNION ALL SELECT 'running', count(*) FROM jobs WHERE lease_until_us IS NOT NULL
                  UNION ALL SELECT 'waiting', count(*) FROM jobs WHERE state = 'waiting'
                  UNION ALL SELECT 'dead', count(*) FROM jobs WHERE state = 'dead'
-                 UNION ALL SELECT 'uncertain', count(*) FROM jobs WHERE state = 'uncertain'",
+                 UNION ALL SELECT 'uncertain', count(*) FROM jobs WHERE state = 'uncertain'
+                 UNION ALL SELECT 'superseded', count(*) FROM jobs WHERE state = 'superseded'",
                 vec![],
             )
             .await?;
