@@ -105,8 +105,8 @@ impl Admin {
     async fn read_gauges(&self) -> Result<(), StoreError> {
         let backlog = self.store.backlog().await?;
         let paused = self.store.pauses().await?;
-        let counted = [State::Waiting, State::Ready, State::Running, State::Retrying, State::Dead];
-        for state in counted {
+        let counted = |state: &State| !matches!(state, State::Succeeded | State::Cancelled);
+        for state in State::ALL.into_iter().filter(counted) {
             let of_state = backlog.jobs.iter().filter(|(counted, _)| *counted == state);
             let count = of_state.map(|(_, count)| count).sum();
             self.metrics.jobs.with_label_values(&[state.word()]).set(count);

@@ -4,6 +4,7 @@
 mod harness;
 
 mod ack;
+mod bulk;
 mod cli;
 mod config_cases;
 mod crash;
@@ -23,6 +24,10 @@ mod model;
 mod operate;
 mod ops;
 mod order;
+mod order_crowd;
+mod order_position;
+mod outcomes;
+mod pauses;
 mod raw_body;
 mod replay;
 mod signature;
