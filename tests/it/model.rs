@@ -56,12 +56,14 @@ both!(the_store_does_what_a_small_ledger_in_memory_does, |world| async {
             deliveries: BTreeMap::new(),
             leases: Vec::new(),
             stale: Vec::new(),
+            before: BTreeMap::new(),
         };
         for _ in 0..STEPS {
             walk.step().await.unwrap();
             walk.compare().await;
         }
         walk.drain().await.unwrap();
+        walk.before.clear();
         walk.compare().await;
         walk.store.close().await;
     }
@@ -80,6 +82,8 @@ struct Walk {
     leases: Vec<(Lease, bool)>,
     /// Leases that do not hold any more.
     stale: Vec<Lease>,
+    /// How each job stood a step ago.
+    before: BTreeMap<JobId, State>,
 }
 
 impl Walk {

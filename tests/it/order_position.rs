@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 /// What a subscription went through, as Stripe tells it. Times are seconds.
 fn subscription(key: &str, what: &str, created: i64) -> Request {
     let object = json!({ "id": "sub_1", "object": "subscription", "status": what });
-    let event = json!({ "id": key, "object": "event", "type": format!("customer.subscription.{what}"),
-        "created": created, "pending_webhooks": 1, "data": { "object": object } });
+    let kind = format!("customer.subscription.{what}");
+    let event = json!({ "id": key, "object": "event", "type": kind, "created": created,
+        "pending_webhooks": 1, "data": { "object": object } });
     stripe(event.to_string())
 }
 

@@ -1,6 +1,7 @@
 //! House rules as tests: who may know whom, how large things may grow, and which tables in the
 //! READMEs must say what the code says. Each failure names the remedy.
 
+use posthouse::job::State;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -212,6 +213,21 @@ fn both_engines_have_the_same_migrations() {
         named.map(|rest| rest.split([' ', '(']).next().unwrap_or_default().to_owned()).collect()
     };
     assert_eq!(tables("sqlite"), tables("postgres"));
+}
+
+#[test]
+fn the_map_shows_the_moves_of_a_job_that_the_code_allows() {
+    let readme = text(&root().join("src/README.md"));
+    let rows = readme.lines().filter(|line| line.starts_with("| `"));
+    let rows = rows.map(|line| line.trim_matches('|').split('|').map(str::trim).collect());
+    let rows: Vec<Vec<&str>> = rows.collect();
+    for state in State::ALL {
+        let name = format!("`{}`", state.word());
+        let row = rows.iter().find(|row| row[0] == name);
+        let row = row.unwrap_or_else(|| panic!("src/README.md: the table lacks {name}"));
+        let moves: Vec<&str> = state.moves().iter().map(|to| to.word()).collect();
+        assert_eq!(row[2], moves.join(", "), "src/README.md: what {name} may become");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::Walk;
 use posthouse::store::JobFilter;
 
 impl Walk {
-    pub(super) async fn compare(&self) {
+    pub(super) async fn compare(&mut self) {
         let filter = JobFilter { route: self.route.clone(), count: 10_000, ..JobFilter::default() };
         let found = self.store.jobs(&filter).await.unwrap().items;
         assert_eq!(found.len(), self.model.jobs.len());
@@ -18,6 +18,10 @@ impl Walk {
                 "job {}",
                 job.id
             );
+            if let Some(before) = self.before.insert(job.id, job.state) {
+                let moved = before == job.state || before.moves().contains(&job.state);
+                assert!(moved, "job {}: {before:?} became {:?}", job.id, job.state);
+            }
             let order = (job.position, job.stale, job.superseded_by);
             let known = (expected.position, expected.stale, expected.superseded_by);
             assert_eq!(order, known, "job {}", job.id);
