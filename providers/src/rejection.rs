@@ -31,6 +31,9 @@ pub enum Rejection {
     /// The sender's key is elsewhere and not at hand.
     #[error("the sender's key is not at hand: {}", .0.url())]
     KeyWanted(KeyWanted),
+    /// The key was fetched and is not one.
+    #[error("the sender's key is unusable: {0}")]
+    KeyUnusable(&'static str),
     /// The signature is good, its time is not.
     #[error("timestamp outside tolerance by {skew_s} s (signature good); check the clock here")]
     TimestampOutside {
@@ -56,6 +59,7 @@ impl Rejection {
             Self::ProofMalformed(_) => "proof_malformed",
             Self::SignatureMismatch => "signature",
             Self::KeyWanted(_) => "key_wanted",
+            Self::KeyUnusable(_) => "key_unusable",
             Self::TimestampOutside { .. } => "timestamp",
             Self::SecretUnusable(_) => "secret",
             Self::Unreadable(_) => "unreadable",
@@ -73,7 +77,7 @@ impl Rejection {
             Self::HeaderMalformed(..) | Self::ProofMalformed(_) => 2,
             Self::SignatureMismatch => 3,
             // Above a mismatch: of several secrets, one may be for this sender and lack its key.
-            Self::KeyWanted(_) => 4,
+            Self::KeyWanted(_) | Self::KeyUnusable(_) => 4,
             Self::TimestampOutside { .. } => 5,
             Self::Unreadable(_) => 6,
         }

@@ -19,6 +19,9 @@
 mod digest;
 mod ed25519;
 mod hmac;
+mod jwk;
+mod jwt;
+mod public;
 mod stamp;
 mod token;
 
@@ -27,7 +30,12 @@ use crate::{Admitted, Provider, Rejection, Request, Window};
 pub(crate) use digest::prove_digest;
 pub(crate) use ed25519::prove_ed25519;
 pub(crate) use hmac::{claimed, hmac, prove_hmac, prove_hmac_decoded};
+pub(crate) use jwk::listed;
+pub(crate) use jwt::{Algorithm, Jwt, shared_token};
+pub(crate) use public::{Certified, PublicKey, prove_public};
+use sha2::Digest;
 pub(crate) use stamp::Stamp;
+use subtle::ConstantTimeEq;
 pub(crate) use token::{basic, prove_basic, prove_token};
 
 /// What a proof covers.
@@ -67,11 +75,30 @@ impl<'r> Proved<'r> {
     /// Demands that the proved time is near the present. Past and future alike are refused: a
     /// far-future stamp would keep a recorded request good for as long.
     pub(crate) fn within(self, stamp: Stamp, window: Window) -> Result<Self, Rejection> {
-        let skew_s = stamp.seconds().saturating_sub(window.now_s);
-        if skew_s.unsigned_abs() > window.tolerance_s.unsigned_abs() {
-            return Err(Rejection::TimestampOutside { skew_s });
+        self.after(stamp, window)?.before(stamp, window)
+    }
+
+    /// Demands that the proved time is not in the future.
+    fn after(self, stamp: Stamp, window: Window) -> Result<Self, Rejection> {
+        match stamp.seconds().saturating_sub(window.now_s) {
+            skew_s if skew_s > window.tolerance_s => Err(Rejection::TimestampOutside { skew_s }),
+            _ => Ok(self),
         }
-        Ok(self)
+    }
+
+    /// Demands that the proved time is not past.
+    fn before(self, stamp: Stamp, window: Window) -> Result<Self, Rejection> {
+        match stamp.seconds().saturating_sub(window.now_s) {
+            skew_s if skew_s < -window.tolerance_s => Err(Rejection::TimestampOutside { skew_s }),
+            _ => Ok(self),
+        }
+    }
+
+    /// Demands that a proved text is the hexadecimal SHA-256 of the body, which it then covers.
+    pub(crate) fn with_body_digest(self, claim: &[u8]) -> Result<Self, Rejection> {
+        let digest = sha2::Sha256::digest(self.request.body);
+        let claim = Encoding::Hex.read(claim).unwrap_or_default();
+        covering(&self.request, Coverage::Body, digest.as_slice().ct_eq(&claim).into())
     }
 }
 
@@ -112,3 +139,5 @@ fn covering<'r>(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod token_tests;
