@@ -32,6 +32,7 @@ mod shopify;
 mod slack;
 mod standard_webhooks;
 mod stripe;
+mod twilio;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
 pub use draft::{Draft, Signed};
@@ -63,4 +64,5 @@ pub static ALL: &[&dyn Provider] = &[
     &stripe::Stripe,
     &standard_webhooks::SUPABASE_AUTH,
     &standard_webhooks::SVIX,
+    &twilio::Twilio,
 ];

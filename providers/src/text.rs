@@ -48,6 +48,12 @@ pub fn date_us(text: &str) -> Option<i64> {
     parse(&format!("{clock}{zone}"))
 }
 
+/// A time as in e-mails, `Tue, 23 Feb 2021 11:01:27 +0000`, as microseconds since 1970.
+pub fn mail_date_us(text: &str) -> Option<i64> {
+    let at = (text.len() <= 64).then(|| jiff::fmt::rfc2822::parse(text).ok())??;
+    Some(at.timestamp().as_microsecond())
+}
+
 /// A number such as `1712345678` or `1712345678.123456` as microseconds since 1970.
 ///
 /// Read as decimal text: a float of this size has lost its last digits. Digits beyond the
