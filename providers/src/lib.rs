@@ -28,6 +28,7 @@ pub mod text;
 
 mod github;
 mod gitlab;
+mod sendgrid;
 mod shopify;
 mod slack;
 mod standard_webhooks;
@@ -58,6 +59,7 @@ pub static ALL: &[&dyn Provider] = &[
     &gitlab::GitLab,
     &standard_webhooks::OPENAI,
     &standard_webhooks::RESEND,
+    &sendgrid::SendGrid,
     &shopify::Shopify,
     &slack::Slack,
     &standard_webhooks::STANDARD_WEBHOOKS,

@@ -42,10 +42,13 @@ impl PublicKey {
         Self::of_rsa(RsaPublicKey::from_public_key_der(der).ok()?)
     }
 
-    /// A PEM text of a public key or of a certificate.
+    /// A PEM text of a public key, of a certificate, or of a private P-256 key.
     pub(crate) fn from_pem(text: &str) -> Option<Self> {
         if text.contains("BEGIN CERTIFICATE") {
             return Some(Certified::from_pem(text.as_bytes())?.key);
+        }
+        if text.contains("PRIVATE KEY") {
+            return super::PrivateKey::from_pem(text)?.p256_public();
         }
         if let Ok(key) = p256::ecdsa::VerifyingKey::from_public_key_pem(text) {
             return Some(Self::P256(key));
