@@ -26,8 +26,11 @@ mod secret;
 pub mod sign;
 pub mod text;
 
+mod adyen;
 mod github;
 mod gitlab;
+mod mailgun;
+mod mandrill;
 mod sendgrid;
 mod shopify;
 mod slack;
@@ -54,9 +57,12 @@ pub fn find(name: &str) -> Option<&'static dyn Provider> {
 
 /// Every provider that needs no further configuration, by name.
 pub static ALL: &[&dyn Provider] = &[
+    &adyen::Adyen,
     &standard_webhooks::CLERK,
     &github::GitHub,
     &gitlab::GitLab,
+    &mailgun::Mailgun,
+    &mandrill::Mandrill,
     &standard_webhooks::OPENAI,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,

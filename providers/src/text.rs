@@ -95,6 +95,18 @@ pub fn form_fields(body: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, 
     })
 }
 
+/// A value as it is written in a form: everything but letters and digits escaped.
+pub(crate) fn form_escaped(value: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(value.len() * 2);
+    for byte in value {
+        match byte.is_ascii_alphanumeric() {
+            true => escaped.push(*byte),
+            false => escaped.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+    escaped
+}
+
 fn form_decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.iter().any(|byte| matches!(byte, b'%' | b'+')) {
         return Cow::Borrowed(text);

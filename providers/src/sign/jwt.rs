@@ -142,8 +142,7 @@ impl<'r> Claimed<'r> {
 
     fn time(&self, pointer: &str) -> Result<Stamp, Rejection> {
         let text = self.text(pointer).unwrap_or_default();
-        Stamp::read("token", text.as_bytes(), Unit::Seconds)
-            .map_err(|_| Rejection::ProofMalformed("the token has no time where one is due"))
+        Stamp::within_proof(text.as_bytes(), Unit::Seconds)
     }
 
     /// The proof, once every claim that matters has been demanded.

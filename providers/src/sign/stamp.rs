@@ -10,12 +10,23 @@ pub(crate) struct Stamp(i64);
 impl Stamp {
     /// Reads ASCII digits, at most 20. A number that does not fit lies in the far future.
     pub(crate) fn read(header: &'static str, text: &[u8], unit: Unit) -> Result<Self, Rejection> {
+        let fault = Rejection::HeaderMalformed(header, "the time is not a plain number");
+        Self::number(text, unit).ok_or(fault)
+    }
+
+    /// As [`Self::read`], of a time that stands in a body or a token.
+    pub(crate) fn within_proof(text: &[u8], unit: Unit) -> Result<Self, Rejection> {
+        let fault = Rejection::ProofMalformed("the time is missing or not a plain number");
+        Self::number(text, unit).ok_or(fault)
+    }
+
+    fn number(text: &[u8], unit: Unit) -> Option<Self> {
         if text.is_empty() || text.len() > 20 || !text.iter().all(u8::is_ascii_digit) {
-            return Err(Rejection::HeaderMalformed(header, "the time is not a plain number"));
+            return None;
         }
         let digits = text.iter().map(|digit| i64::from(digit - b'0'));
         let value = digits.fold(0, |sum: i64, digit| sum.saturating_mul(10).saturating_add(digit));
-        Ok(Self(unit.seconds(value)))
+        Some(Self(unit.seconds(value)))
     }
 
     /// Reads an RFC 3339 time.

@@ -28,17 +28,13 @@ fn is_proof(file: &File, name: &str) -> bool {
 fn a_bent_body_is_refused_exactly_where_the_proof_covers_it() {
     valid(|provider, name, file, case| {
         let covered = case.coverage(provider) == Some(Coverage::Body);
+        // A proof in the body covers some of its fields and leaves the others open.
+        let partly = file.proof.in_body && !case.headers.iter().any(|(n, _)| is_proof(file, n));
         let mut decided = 0;
         let mut check = |other: Case, what: &str| {
             let proved = other.proved(provider);
             decided += usize::from(!proved);
-            match file.proof.in_body {
-                true => assert!(
-                    !proved || !covered || other.coverage(provider) == Some(Coverage::Body),
-                    "{name}: {what}"
-                ),
-                false => assert_eq!(proved, !covered, "{name}: {what}"),
-            }
+            assert!(partly || proved != covered, "{name}: {what}");
         };
         let stride = case.body.len() / 400 + 1;
         for at in (0..case.body.len()).step_by(stride) {
@@ -55,7 +51,7 @@ fn a_bent_body_is_refused_exactly_where_the_proof_covers_it() {
         if other.body.pop().is_some() {
             check(other, "body cut");
         }
-        assert!(!file.proof.in_body || decided > 16, "{name}: {decided} bytes decide");
+        assert!(!partly || decided > 16, "{name}: {decided} bytes decide");
     });
 }
 
