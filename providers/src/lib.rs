@@ -27,6 +27,8 @@ pub mod sign;
 pub mod text;
 
 mod adyen;
+mod braintree;
+mod discord;
 mod github;
 mod gitlab;
 mod mailgun;
@@ -37,6 +39,7 @@ mod slack;
 mod standard_webhooks;
 mod stripe;
 mod twilio;
+mod wise;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
 pub use draft::{Draft, Signed};
@@ -58,7 +61,9 @@ pub fn find(name: &str) -> Option<&'static dyn Provider> {
 /// Every provider that needs no further configuration, by name.
 pub static ALL: &[&dyn Provider] = &[
     &adyen::Adyen,
+    &braintree::Braintree,
     &standard_webhooks::CLERK,
+    &discord::Discord,
     &github::GitHub,
     &gitlab::GitLab,
     &mailgun::Mailgun,
@@ -73,4 +78,5 @@ pub static ALL: &[&dyn Provider] = &[
     &standard_webhooks::SUPABASE_AUTH,
     &standard_webhooks::SVIX,
     &twilio::Twilio,
+    &wise::Wise,
 ];

@@ -76,10 +76,9 @@ impl Provider for Mandrill {
             .ok_or(Rejection::Unreadable("the form has no mandrill_events"))?;
         let event = |item: json::Item<'_>| {
             let fields = json::fields(item.json, FIELDS)?;
-            let texts = json::texts(&fields);
-            let [id, event, kind, action, at, reject, entry, ..] = texts;
+            let all @ [id, event, kind, action, at, reject, entry, ..] = json::texts(&fields);
             let key = match id.or(reject).or(entry) {
-                Some(_) => identity::digest(&texts.map(|t| t.unwrap_or_default().as_bytes())),
+                Some(_) => identity::digest(&all.map(|t| t.unwrap_or_default().as_bytes())),
                 None => identity::digest(&[item.json]),
             };
             Ok(Event {

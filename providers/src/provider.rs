@@ -63,7 +63,8 @@ pub trait Provider: Send + Sync {
     }
 
     /// A handshake that comes before any proof, by whatever method; `None` for every request that
-    /// is to be proved. What this answers, anyone can make it answer: it must not sign.
+    /// is to be proved. What this answers, anyone can make it answer: where a sender wants its
+    /// challenge signed, only a challenge of a form that no signed request has may be.
     fn handshake(&self, request: &Request<'_>, at: &Handshaking<'_>) -> Option<Handshake> {
         let _ = (request, at);
         None

@@ -48,6 +48,11 @@ pub fn date_us(text: &str) -> Option<i64> {
     parse(&format!("{clock}{zone}"))
 }
 
+/// As [`date_us`]; a time without a zone is taken for UTC, for senders that mean it so.
+pub fn utc_date_us(text: &str) -> Option<i64> {
+    date_us(text).or_else(|| date_us(&format!("{text:.64}Z")))
+}
+
 /// A time as in e-mails, `Tue, 23 Feb 2021 11:01:27 +0000`, as microseconds since 1970.
 pub fn mail_date_us(text: &str) -> Option<i64> {
     let at = (text.len() <= 64).then(|| jiff::fmt::rfc2822::parse(text).ok())??;

@@ -6,7 +6,7 @@
 use providers::json::{
     Item, ItemsFault, NotJson, Scalar, canonical, fields, fields_at, items, pointer_fault, view,
 };
-use providers::text::{Unit, date_us, form_field, number_us, time_us};
+use providers::text::{Unit, date_us, form_field, mail_date_us, number_us, time_us, utc_date_us};
 
 fn one(body: &str, pointer: &str) -> Option<String> {
     let [field] = fields(body.as_bytes(), [pointer]).unwrap();
@@ -205,6 +205,12 @@ fn times_are_read_as_written() {
     assert_eq!(number_us("1654012591835", Unit::Millis), Some(1_654_012_591_835_000));
     for bad in ["", "-1", "1e9", "1.", ".5", "1.2.3", "٣", "99999999999999999999", "+1", " 1"] {
         assert_eq!(number_us(bad, Unit::Seconds), None, "{bad}");
+    }
+    assert_eq!(utc_date_us("2024-10-18T14:42:53.5"), Some(1_729_262_573_500_000));
+    assert_eq!(utc_date_us("2024-10-18T16:42:53.5+02:00"), Some(1_729_262_573_500_000));
+    assert_eq!(mail_date_us("Tue, 23 Feb 2021 11:01:27 +0000"), Some(1_614_078_087_000_000));
+    for bad in ["", "now", "2024-10-18", "2024-10-18T14:42:53 x", &"2".repeat(100_000)] {
+        assert_eq!((utc_date_us(bad), mail_date_us(bad)), (None, None), "{bad:.40}");
     }
     assert_eq!(time_us("7", Unit::Seconds), Some(7_000_000));
     assert_eq!(time_us("1970-01-01T00:00:07Z", Unit::Seconds), Some(7_000_000));
