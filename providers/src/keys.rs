@@ -11,7 +11,7 @@ pub enum KeyWanted {
     Document {
         /// The URL, checked to be https and of one of `hosts`.
         url: String,
-        /// The hosts it may be of; one that begins with a dot stands for every name below it.
+        /// The hosts it may be of; a `*` stands for one label of the name.
         hosts: &'static [&'static str],
     },
     /// One key out of the list that the sender publishes.
@@ -34,20 +34,36 @@ impl KeyWanted {
         }
     }
 
+    /// Whether the key may be fetched from a host.
+    pub fn allows(&self, host: &str) -> bool {
+        match self {
+            Self::Document { hosts, .. } => hosts.iter().any(|pattern| is_of(host, pattern)),
+            Self::Listed { endpoint, .. } => host_of(endpoint) == Some(host),
+        }
+    }
+
     /// Wants the document at `url`; `None` unless that is https, of one of `hosts`, on the usual
     /// port, and free of credentials and oddities that two readers could understand differently.
     pub(crate) fn document(url: &str, hosts: &'static [&'static str]) -> Option<Self> {
-        let rest = url.strip_prefix("https://")?;
-        let host = rest.split('/').next()?;
-        let plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>#@".contains(&byte);
-        let name = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
-        let known = hosts.iter().any(|known| match known.starts_with('.') {
-            true => host.len() > known.len() && host.ends_with(known),
-            false => host == *known,
-        });
-        let good = known && host.bytes().all(name) && rest.bytes().all(plain) && url.len() < 1024;
+        let plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>#@%".contains(&byte);
+        let known = hosts.iter().any(|pattern| is_of(host_of(url).unwrap_or_default(), pattern));
+        let good = known && url.bytes().all(plain) && !url.contains("..") && url.len() < 1024;
         good.then(|| Self::Document { url: url.to_owned(), hosts })
     }
+}
+
+fn host_of(url: &str) -> Option<&str> {
+    url.strip_prefix("https://")?.split('/').next()
+}
+
+fn is_of(host: &str, pattern: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let label = |label: &str, pattern: &str| match pattern {
+        "*" => !label.is_empty() && label.bytes().all(plain),
+        pattern => label == pattern,
+    };
+    host.split('.').count() == pattern.split('.').count()
+        && host.split('.').zip(pattern.split('.')).all(|(one, other)| label(one, other))
 }
 
 /// The keys at hand.
@@ -72,27 +88,36 @@ mod tests {
 
     #[test]
     fn only_plain_https_urls_of_the_senders_hosts_are_wanted() {
-        let wanted = |url: &str| KeyWanted::document(url, &[".example.com", "keys.org"]).is_some();
-        assert!(wanted("https://a.example.com/x/y.pem?z=1") && wanted("https://keys.org"));
+        let wanted = |url: &str| KeyWanted::document(url, &["k.*.example.com", "keys.org"]);
+        let good = wanted("https://k.a-1.example.com/x/y.pem?z=1").unwrap();
+        assert!(good.allows("k.b.example.com") && good.allows("keys.org"));
+        assert!(!good.allows("k.b.c.example.com") && !good.allows("example.com"));
+        assert!(wanted("https://keys.org").is_some());
         for url in [
-            "http://a.example.com/",
-            "HTTPS://a.example.com/",
-            "https://example.com/",
-            "https://.example.com/",
-            "https://a.example.com.evil.org/",
-            "https://evilexample.com/",
-            "https://evil.org/a.example.com/",
-            "https://evil.org?a.example.com/",
-            "https://evil.org\\.example.com/",
-            "https://u@a.example.com/",
-            "https://evil.org/@a.example.com/",
-            "https://a.example.com:8443/",
-            "https://a.example.com/\u{e9}",
-            "https://a.example.com/ x",
-            "https://evil.org#a.example.com/",
-            &format!("https://a.example.com/{}", "x".repeat(2000)),
+            "http://keys.org/",
+            "HTTPS://keys.org/",
+            "https://KEYS.org/",
+            "https://k.example.com/",
+            "https://k..example.com/",
+            "https://bucket.k.a.example.com/",
+            "https://k.a.example.com.evil.org/",
+            "https://k.a.b.example.com/",
+            "https://evilkeys.org/",
+            "https://evil.org/keys.org/",
+            "https://evil.org?keys.org/",
+            "https://evil.org\\keys.org/",
+            "https://u@keys.org/",
+            "https://keys.org/@x",
+            "https://keys.org/a/../b",
+            "https://keys.org/a/%2e%2E/b",
+            "https://keys.org:8443/",
+            "https://keys.org./",
+            "https://keys.org/\u{e9}",
+            "https://keys.org/ x",
+            "https://evil.org#keys.org/",
+            &format!("https://keys.org/{}", "x".repeat(2000)),
         ] {
-            assert!(!wanted(url), "{url}");
+            assert!(wanted(url).is_none(), "{url}");
         }
     }
 }

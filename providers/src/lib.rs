@@ -27,12 +27,17 @@ pub mod sign;
 pub mod text;
 
 mod adyen;
+mod aws_sns;
 mod braintree;
 mod discord;
 mod github;
 mod gitlab;
+mod google_pubsub;
 mod mailgun;
 mod mandrill;
+mod netlify;
+mod paypal;
+mod plaid;
 mod sendgrid;
 mod shopify;
 mod slack;
@@ -61,14 +66,19 @@ pub fn find(name: &str) -> Option<&'static dyn Provider> {
 /// Every provider that needs no further configuration, by name.
 pub static ALL: &[&dyn Provider] = &[
     &adyen::Adyen,
+    &aws_sns::AwsSns,
     &braintree::Braintree,
     &standard_webhooks::CLERK,
     &discord::Discord,
     &github::GitHub,
     &gitlab::GitLab,
+    &google_pubsub::GooglePubSub,
     &mailgun::Mailgun,
     &mandrill::Mandrill,
+    &netlify::Netlify,
     &standard_webhooks::OPENAI,
+    &paypal::PayPal,
+    &plaid::Plaid,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
     &shopify::Shopify,

@@ -52,6 +52,15 @@ impl<'r> Request<'r> {
             .map(|(_, value)| *value)
     }
 
+    /// The token of an `Authorization: Bearer` header; the scheme is read in either case.
+    pub fn bearer(&self) -> Result<&'r [u8], Rejection> {
+        let name = "authorization";
+        match self.header(name)?.split_at_checked(7) {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => Ok(token),
+            _ => Err(Rejection::HeaderMalformed(name, "expected Bearer <token>")),
+        }
+    }
+
     /// The first value of a field of the URL's query, decoded.
     pub fn query_field(&self, name: &str) -> Option<Cow<'r, [u8]>> {
         let (_, query) = self.url.split_once('?')?;

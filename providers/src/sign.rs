@@ -28,7 +28,7 @@ mod token;
 
 pub use crate::encoding::{Encoding, Hash};
 use crate::{Admitted, Provider, Rejection, Request, Window};
-pub(crate) use digest::prove_digest;
+pub(crate) use digest::{prove_digest, sha256_hex};
 pub(crate) use ed25519::prove_ed25519;
 pub(crate) use hmac::{claimed, hmac, prove_hmac, prove_hmac_decoded};
 pub(crate) use jwk::listed;

@@ -23,3 +23,8 @@ pub(crate) fn prove_digest<'r>(
     }
     proved(request, parts, hash.finalize().as_slice().ct_eq(claim).into())
 }
+
+/// The SHA-256 of a body in hexadecimal, as some senders put it under their signature.
+pub(crate) fn sha256_hex(body: &[u8]) -> String {
+    hex::encode(Sha256::digest(body))
+}

@@ -93,6 +93,13 @@ impl<'t> Jwt<'t> {
         self.claims(request, good)
     }
 
+    /// The text of a claim, in a request whose proof this token was.
+    pub(crate) fn claim(&self, _: &Proved<'_>, pointer: &str) -> Option<String> {
+        let claims = URL_SAFE_NO_PAD.decode(self.payload).ok()?;
+        let [claim] = json::fields(&claims, [pointer]).ok()?;
+        claim.map(|claim| claim.as_str().to_owned())
+    }
+
     fn claims<'r>(&self, request: &Request<'r>, good: bool) -> Result<Claimed<'r>, Rejection> {
         let proved = covering(request, Coverage::Sender, good)?;
         let claims = URL_SAFE_NO_PAD.decode(self.payload).map_err(|_| MALFORMED)?;
@@ -133,10 +140,11 @@ impl<'r> Claimed<'r> {
         Ok(Self { proved: self.proved.within(stamp, window)?, ..self })
     }
 
-    /// Demands that the present lies between `iat` and `exp`, with the tolerance on both sides.
+    /// Demands that the present is not before `iat`, give or take the tolerance, nor after `exp`.
     pub(crate) fn current(self, window: Window) -> Result<Self, Rejection> {
         let (from, until) = (self.time("/iat")?, self.time("/exp")?);
-        let proved = self.proved.after(from, window)?.before(until, window)?;
+        let exact = Window { tolerance_s: 0, ..window };
+        let proved = self.proved.after(from, window)?.before(until, exact)?;
         Ok(Self { proved, ..self })
     }
 

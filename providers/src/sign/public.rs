@@ -108,8 +108,13 @@ pub(crate) struct Certified {
 }
 
 impl Certified {
-    /// The first certificate of a PEM text.
+    /// The first certificate of a PEM text. A public key by itself, as it may be pinned, is good at
+    /// any time.
     pub(crate) fn from_pem(text: &[u8]) -> Option<Self> {
+        if text.trim_ascii_start().starts_with(b"-----BEGIN PUBLIC KEY-----") {
+            let key = PublicKey::from_pem(std::str::from_utf8(text).ok()?)?;
+            return Some(Self { key, from_s: i64::MIN, until_s: i64::MAX });
+        }
         const END: &[u8] = b"-----END CERTIFICATE-----";
         let end = text.windows(END.len()).position(|window| window == END)? + END.len();
         let certificate = Certificate::from_pem(text.get(..end)?).ok()?;

@@ -31,9 +31,18 @@ impl Stamp {
 
     /// Reads an RFC 3339 time.
     pub(crate) fn date(header: &'static str, text: &[u8]) -> Result<Self, Rejection> {
-        let us = std::str::from_utf8(text).ok().and_then(date_us);
-        let us = us.ok_or(Rejection::HeaderMalformed(header, "the time is not of RFC 3339"))?;
-        Ok(Self(us.div_euclid(1_000_000)))
+        let fault = Rejection::HeaderMalformed(header, "the time is not of RFC 3339");
+        Self::rfc3339(text).ok_or(fault)
+    }
+
+    /// As [`Self::date`], of a time that stands in a body.
+    pub(crate) fn date_within_proof(text: &[u8]) -> Result<Self, Rejection> {
+        Self::rfc3339(text).ok_or(Rejection::ProofMalformed("the time is not of RFC 3339"))
+    }
+
+    fn rfc3339(text: &[u8]) -> Option<Self> {
+        let us = std::str::from_utf8(text).ok().and_then(date_us)?;
+        Some(Self(us.div_euclid(1_000_000)))
     }
 
     pub(super) fn seconds(self) -> i64 {

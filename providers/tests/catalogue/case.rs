@@ -27,7 +27,10 @@ impl Keys for Pinned<'_> {
     fn get(&self, wanted: &KeyWanted) -> Option<&[u8]> {
         let of = |key: &&Key| match wanted {
             KeyWanted::Document { url, .. } => key.url.as_ref() == Some(url),
-            KeyWanted::Listed { id, .. } => key.id.as_ref() == Some(id),
+            KeyWanted::Listed { id, post, .. } => {
+                key.id.as_ref() == Some(id)
+                    && key.post.as_deref() == post.as_ref().map(Secret::expose)
+            }
         };
         self.0.iter().find(of).map(|key| key.text.as_bytes())
     }

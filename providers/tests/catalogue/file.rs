@@ -38,12 +38,18 @@ pub struct Proof {
     /// Whether fields of the body carry it.
     #[serde(default)]
     pub in_body: bool,
+    /// Whether a checksum of the body is signed: too weak to count, and yet any one byte shows.
+    #[serde(default)]
+    pub by_checksum: bool,
     /// Whether the URL is signed, or carries it.
     #[serde(default)]
     pub url: bool,
     /// Headers whose presence says that a time is proved along; `*` for every request.
     #[serde(default)]
     pub timed: Vec<String>,
+    /// Whether the proof says itself when it ends, to the second.
+    #[serde(default)]
+    pub expires: bool,
     /// Seconds that the time may be off.
     #[serde(default = "five_minutes")]
     pub tolerance_s: i64,
@@ -113,6 +119,8 @@ pub struct Vector {
 pub struct Key {
     pub url: Option<String>,
     pub id: Option<String>,
+    /// What must be posted to get it.
+    pub post: Option<String>,
     pub text: String,
 }
 

@@ -112,12 +112,13 @@ fn a_signed_time_is_judged_on_both_sides_and_only_after_the_signature() {
         let (Some(last_s), Some(first_s)) = (late, early) else { return };
         assert!(first_s <= last_s, "{name}: from {first_s} to {last_s}");
         let slack = file.proof.tolerance_s;
+        let end = if file.proof.expires { 0 } else { slack };
         let covered = case.coverage(provider) == Some(Coverage::Body) && !file.proof.in_body;
         for (now_s, skew_s) in [
             (first_s - slack, None),
-            (last_s + slack, None),
+            (last_s + end, None),
             (first_s - slack - 1, Some(slack + 1)),
-            (last_s + slack + 1, Some(-slack - 1)),
+            (last_s + end + 1, Some(-end - 1)),
         ] {
             let case = Case { now_s, ..case.clone() };
             match skew_s {
