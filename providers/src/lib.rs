@@ -41,8 +41,10 @@ mod plaid;
 mod sendgrid;
 mod shopify;
 mod slack;
+mod square;
 mod standard_webhooks;
 mod stripe;
+mod trello;
 mod twilio;
 mod wise;
 
@@ -83,10 +85,12 @@ pub static ALL: &[&dyn Provider] = &[
     &sendgrid::SendGrid,
     &shopify::Shopify,
     &slack::Slack,
+    &square::Square,
     &standard_webhooks::STANDARD_WEBHOOKS,
     &stripe::Stripe,
     &standard_webhooks::SUPABASE_AUTH,
     &standard_webhooks::SVIX,
+    &trello::Trello,
     &twilio::Twilio,
     &wise::Wise,
 ];

@@ -61,6 +61,12 @@ impl<'r> Request<'r> {
         }
     }
 
+    /// Path and query of the URL.
+    pub fn target(&self) -> &'r str {
+        let rest = self.url.split_once("://").map_or(self.url, |(_, rest)| rest);
+        rest.find(['/', '?']).map_or("/", |at| &rest[at..])
+    }
+
     /// The first value of a field of the URL's query, decoded.
     pub fn query_field(&self, name: &str) -> Option<Cow<'r, [u8]>> {
         let (_, query) = self.url.split_once('?')?;

@@ -5,10 +5,10 @@ use providers::{
     admit_with_keys,
 };
 
-use crate::file::{Key, URL, Vector};
+use crate::file::{Decides, Key, URL, Vector};
 
 /// The window that requests are judged by.
-pub const TOLERANCE_S: i64 = 300;
+const TOLERANCE_S: i64 = 300;
 
 #[derive(Clone)]
 pub struct Case {
@@ -18,7 +18,10 @@ pub struct Case {
     pub body: Vec<u8>,
     pub secrets: Vec<Secret>,
     pub now_s: i64,
+    pub tolerance_s: i64,
     pub keys: Vec<Key>,
+    /// Whether the URL of this very case carries a proof.
+    pub by_url: bool,
 }
 
 struct Pinned<'k>(&'k [Key]);
@@ -58,14 +61,18 @@ impl Case {
             body: body.into(),
             secrets: secrets.iter().filter_map(|text| Secret::new(text)).collect(),
             now_s,
+            tolerance_s: TOLERANCE_S,
             keys: Vec::new(),
+            by_url: false,
         }
     }
 
     pub fn of(vector: &Vector) -> Self {
         let Vector { method, url, headers, body, secrets, now_unix, key, .. } = vector;
         let case = Self::new(method, url.as_deref(), headers, body, secrets, *now_unix);
-        Self { keys: key.clone(), ..case }
+        let tolerance_s = vector.tolerance_s.unwrap_or(TOLERANCE_S);
+        let by_url = vector.url_decides.is_some_and(|decides| decides != Decides::None);
+        Self { keys: key.clone(), tolerance_s, by_url, ..case }
     }
 
     pub fn run<T>(&self, look: impl FnOnce(&Request<'_>, Window) -> T) -> T {
@@ -73,7 +80,7 @@ impl Case {
             self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
         let (method, url, body) = (&*self.method, &*self.url, &*self.body);
         let request = Request { method, url, headers: &headers, body };
-        look(&request, Window { now_s: self.now_s, tolerance_s: TOLERANCE_S })
+        look(&request, Window { now_s: self.now_s, tolerance_s: self.tolerance_s })
     }
 
     pub fn admit(&self, provider: &dyn Provider) -> Result<Admitted, Rejection> {

@@ -107,10 +107,23 @@ pub struct Vector {
     pub body: String,
     pub secrets: Vec<String>,
     pub now_unix: i64,
+    /// Seconds of tolerance, where the case is about another than usual.
+    pub tolerance_s: Option<i64>,
+    /// How much of path and query decides, where it is not as `proof.url` says.
+    pub url_decides: Option<Decides>,
     pub expect: String,
     pub why: String,
     #[serde(default)]
     pub key: Vec<Key>,
+}
+
+/// How much of a URL decides.
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Decides {
+    All,
+    Some,
+    None,
 }
 
 /// A remote key: what would be found at a URL, or for an id.
