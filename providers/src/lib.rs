@@ -29,10 +29,12 @@ pub mod text;
 mod adyen;
 mod aws_sns;
 mod braintree;
+mod contentful;
 mod discord;
 mod github;
 mod gitlab;
 mod google_pubsub;
+mod hubspot;
 mod mailgun;
 mod mandrill;
 mod netlify;
@@ -71,10 +73,12 @@ pub static ALL: &[&dyn Provider] = &[
     &aws_sns::AwsSns,
     &braintree::Braintree,
     &standard_webhooks::CLERK,
+    &contentful::Contentful,
     &discord::Discord,
     &github::GitHub,
     &gitlab::GitLab,
     &google_pubsub::GooglePubSub,
+    &hubspot::HubSpot,
     &mailgun::Mailgun,
     &mandrill::Mandrill,
     &netlify::Netlify,
