@@ -35,6 +35,7 @@ mod github;
 mod gitlab;
 mod google_pubsub;
 mod hubspot;
+mod jira;
 mod mailgun;
 mod mandrill;
 mod netlify;
@@ -79,6 +80,7 @@ pub static ALL: &[&dyn Provider] = &[
     &gitlab::GitLab,
     &google_pubsub::GooglePubSub,
     &hubspot::HubSpot,
+    &jira::Jira,
     &mailgun::Mailgun,
     &mandrill::Mandrill,
     &netlify::Netlify,
