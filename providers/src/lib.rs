@@ -29,8 +29,10 @@ pub mod text;
 mod adyen;
 mod aws_sns;
 mod braintree;
+mod cloudevents;
 mod contentful;
 mod discord;
+mod event_grid;
 mod github;
 mod gitlab;
 mod google_pubsub;
@@ -38,6 +40,7 @@ mod hubspot;
 mod jira;
 mod mailgun;
 mod mandrill;
+mod microsoft_graph;
 mod netlify;
 mod paypal;
 mod plaid;
@@ -74,8 +77,10 @@ pub static ALL: &[&dyn Provider] = &[
     &aws_sns::AwsSns,
     &braintree::Braintree,
     &standard_webhooks::CLERK,
+    &cloudevents::CloudEvents,
     &contentful::Contentful,
     &discord::Discord,
+    &event_grid::EventGrid,
     &github::GitHub,
     &gitlab::GitLab,
     &google_pubsub::GooglePubSub,
@@ -83,6 +88,7 @@ pub static ALL: &[&dyn Provider] = &[
     &jira::Jira,
     &mailgun::Mailgun,
     &mandrill::Mandrill,
+    &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
     &standard_webhooks::OPENAI,
     &paypal::PayPal,
