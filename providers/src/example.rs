@@ -4,9 +4,21 @@
 
 use serde_json::{Value, json};
 
+use crate::Draft;
+
 /// Header lines out of pairs.
 pub(crate) fn headers(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// The body that a draft brings, or an example with texts put where they belong.
+pub(crate) fn filled(draft: &Draft<'_>, example: &str, texts: &[(&str, &str)]) -> Vec<u8> {
+    if let Some(own) = draft.body {
+        return own.to_vec();
+    }
+    texts.iter().fold(example.into(), |body: Vec<u8>, (pointer, text)| {
+        crate::json::with_text(&body, pointer, text).unwrap_or(body)
+    })
 }
 
 /// An envelope that says its kind in `/type` and what it is about at `entity`.

@@ -79,7 +79,7 @@ impl Provider for GooglePubSub {
         let id = jwt.kid.clone().ok_or(Rejection::ProofMalformed("the token names no key"))?;
         let wanted = KeyWanted::Listed { endpoint: CERTIFICATES, id: id.clone(), post: None };
         let document = keys.get(&wanted).ok_or(Rejection::KeyWanted(wanted))?;
-        let key = sign::listed(document, &id)
+        let key = sign::published(document, &id)
             .ok_or(Rejection::KeyUnusable("Google lists no key of this id"))?;
         let claims = jwt
             .prove_public(request, &key)?

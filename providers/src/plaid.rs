@@ -76,7 +76,7 @@ impl Provider for Plaid {
         };
         let ended = json::fields(document, ["/key/expired_at", "/expired_at"]);
         let key = match ended {
-            Ok([None, None]) => sign::listed(document, id),
+            Ok([None, None]) => sign::published(document, id),
             Ok(_) => return Err(Rejection::KeyUnusable("Plaid says that it has expired")),
             Err(_) => None,
         };

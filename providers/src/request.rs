@@ -75,6 +75,9 @@ impl<'r> Request<'r> {
     }
 }
 
+/// The usual tolerance, in seconds: what a source has unless its operator chooses another.
+pub const TOLERANCE_S: i64 = 300;
+
 /// The present moment and how far from it a signed timestamp may lie, both ways.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
@@ -85,9 +88,31 @@ pub struct Window {
 }
 
 impl Window {
+    /// The same moment with the narrower tolerance that a sender asks for. One above the usual was
+    /// chosen by the operator and stays: late retries may need it.
+    pub(crate) fn narrowed(self, tolerance_s: i64) -> Self {
+        match self.tolerance_s > TOLERANCE_S {
+            true => self,
+            false => Self { tolerance_s: self.tolerance_s.min(tolerance_s), ..self },
+        }
+    }
+
     /// The same moment with a tolerance of at least so many seconds, for senders that do not sign
     /// their retries anew.
     pub(crate) fn at_least(self, tolerance_s: i64) -> Self {
         Self { tolerance_s: self.tolerance_s.max(tolerance_s), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TOLERANCE_S, Window};
+
+    #[test]
+    fn a_sender_narrows_the_usual_tolerance_and_never_one_that_the_operator_chose() {
+        let narrowed = |tolerance_s| Window { now_s: 0, tolerance_s }.narrowed(60).tolerance_s;
+        assert_eq!(narrowed(TOLERANCE_S), 60);
+        assert_eq!(narrowed(TOLERANCE_S + 1), TOLERANCE_S + 1);
+        assert_eq!(narrowed(30), 30);
     }
 }

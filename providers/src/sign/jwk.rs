@@ -9,7 +9,7 @@ use crate::json;
 
 /// The key of an id in a document: a JWK set, a JWK by itself or under `/key`, or PEM. A JWK that
 /// names another id is not it.
-pub(crate) fn listed(document: &[u8], id: &str) -> Option<PublicKey> {
+pub(crate) fn published(document: &[u8], id: &str) -> Option<PublicKey> {
     let text = std::str::from_utf8(document).ok()?;
     if text.trim_start().starts_with("-----BEGIN ") {
         return PublicKey::from_pem(text);

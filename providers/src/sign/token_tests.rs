@@ -111,7 +111,7 @@ fn keys_are_found_by_their_id_in_every_form_that_is_published() {
     let (x, y) = (number(&point.as_bytes()[1..33]), number(&point.as_bytes()[33..]));
     let key = json!({ "kty": "EC", "crv": "P-256", "kid": "k", "x": x, "y": y });
     let has =
-        |document: serde_json::Value, id| listed(document.to_string().as_bytes(), id).is_some();
+        |document: serde_json::Value, id| published(document.to_string().as_bytes(), id).is_some();
     assert!(has(json!({ "keys": [{ "kid": "a" }, key] }), "k"));
     assert!(!has(json!({ "keys": [key] }), "other"));
     assert!(has(json!({ "key": key }), "k") && has(key.clone(), "k"));
@@ -127,6 +127,6 @@ fn keys_are_found_by_their_id_in_every_form_that_is_published() {
     let long = json!({ "kty": "RSA", "kid": "k", "n": number(&[0xf1; 256]), "e": "AQAB" });
     assert!(has(long, "k"));
     for text in ["", "{}", "[]", "null", "-----BEGIN PUBLIC KEY-----", "\u{0}"] {
-        assert!(listed(text.as_bytes(), "k").is_none(), "{text}");
+        assert!(published(text.as_bytes(), "k").is_none(), "{text}");
     }
 }

@@ -1,8 +1,8 @@
 //! One request under test, easy to bend.
 
 use providers::{
-    Admitted, Coverage, KeyWanted, Keys, Provider, Reading, Rejection, Request, Secret, Window,
-    admit_with_keys,
+    Admitted, Coverage, KeyWanted, Keys, Provider, Reading, Rejection, Request, Secret,
+    TOLERANCE_S, Window, admit_with_keys,
 };
 
 use crate::file::{Decides, Key, URL, Vector};
@@ -22,6 +22,8 @@ pub struct Case {
     pub keys: Vec<Key>,
     /// Whether the URL of this very case carries a proof.
     pub by_url: bool,
+    pub proof: Option<Vec<String>>,
+    pub query: bool,
 }
 
 struct Pinned<'k>(&'k [Key]);
@@ -64,15 +66,18 @@ impl Case {
             tolerance_s: TOLERANCE_S,
             keys: Vec::new(),
             by_url: false,
+            proof: None,
+            query: false,
         }
     }
 
     pub fn of(vector: &Vector) -> Self {
-        let Vector { method, url, headers, body, secrets, now_unix, key, .. } = vector;
+        let Vector { method, url, headers, body, secrets, now_unix, key, proof, .. } = vector;
         let case = Self::new(method, url.as_deref(), headers, body, secrets, *now_unix);
         let tolerance_s = vector.tolerance_s.unwrap_or(TOLERANCE_S);
         let by_url = vector.url_decides.is_some_and(|decides| decides != Decides::None);
         Self { keys: key.clone(), tolerance_s, by_url, ..case }
+        Self { keys: key.clone(), proof: proof.clone(), query: vector.query, ..case }
     }
 
     pub fn run<T>(&self, look: impl FnOnce(&Request<'_>, Window) -> T) -> T {

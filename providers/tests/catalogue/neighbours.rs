@@ -20,8 +20,13 @@ fn bent(byte: u8) -> u8 {
     }
 }
 
-fn is_proof(file: &File, name: &str) -> bool {
-    file.proof.headers.iter().any(|header| header == name)
+fn is_proof(file: &File, case: &Case, name: &str) -> bool {
+    case.proof.as_ref().unwrap_or(&file.proof.headers).iter().any(|header| header == name)
+}
+
+/// Whether the proof may do without a header.
+fn is_elsewhere(file: &File, case: &Case) -> bool {
+    file.proof.in_body || file.proof.url || case.query
 }
 
 #[test]
@@ -62,10 +67,16 @@ fn the_headers_without_which_a_request_is_refused_are_those_of_the_proof() {
             let mut gone = case.clone();
             gone.headers.remove(index);
             let refused = !gone.proved(provider);
-            assert_eq!(refused, is_proof(file, header), "{name}: {header}: vectors: proof.headers");
+            assert_eq!(
+                refused,
+                is_proof(file, case, header),
+                "{name}: {header}: vectors: proof.headers"
+            );
         }
         let proofs = case.headers.iter().filter(|(header, _)| is_proof(file, header)).count();
         let elsewhere = file.proof.in_body || file.proof.url || case.by_url;
+        let proofs = case.headers.iter().filter(|(header, _)| is_proof(file, case, header)).count();
+        let elsewhere = is_elsewhere(file, case);
         assert!(proofs > 0 || elsewhere, "{name}: it has no header of the proof");
     });
 }
@@ -74,7 +85,7 @@ fn the_headers_without_which_a_request_is_refused_are_those_of_the_proof() {
 fn a_proof_header_that_is_emptied_or_doubled_is_refused() {
     valid(|provider, name, file, case| {
         for (index, (header, value)) in case.headers.iter().enumerate() {
-            if !is_proof(file, header) {
+            if !is_proof(file, case, header) {
                 continue;
             }
             assert!(!case.with_header(index, b"").proved(provider), "{name}: {header} empty");
@@ -98,7 +109,7 @@ fn a_proof_header_bent_in_any_character_is_refused() {
     valid(|provider, name, file, case| {
         let mut bends = 0;
         for (index, (header, value)) in case.headers.iter().enumerate() {
-            if !is_proof(file, header) {
+            if !is_proof(file, case, header) {
                 continue;
             }
             for entry in deciding_entries(provider, file, case, index) {
@@ -119,6 +130,7 @@ fn a_proof_header_bent_in_any_character_is_refused() {
             }
         }
         let elsewhere = file.proof.in_body || file.proof.url || case.by_url;
+        let elsewhere = is_elsewhere(file, case);
         assert!(bends > 30 || elsewhere, "{name}: only {bends} characters decide");
     });
 }
@@ -170,5 +182,16 @@ fn a_bent_url_is_refused_exactly_where_it_is_signed() {
             Decides::Some => assert!(refused > 8, "{name}: only {refused} characters decide"),
             Decides::None => assert_eq!(refused, 0, "{name}: the URL decides; vectors: proof.url"),
         }
+        let query = case.url.find('?').unwrap_or(case.url.len());
+        for at in path..case.url.len() {
+            let mut url = case.url.clone().into_bytes();
+            url[at] = bent(url[at]);
+            let other = Case { url: String::from_utf8(url).unwrap(), ..case.clone() };
+            let refused = file.proof.url || case.query && at >= query;
+            assert_eq!(other.proved(provider), !refused, "{name}: {}", other.url);
+        }
+        let other = Case { url: format!("{}x", case.url), ..case.clone() };
+        let refused = file.proof.url || case.query;
+        assert_eq!(other.proved(provider), !refused, "{name}: {}", other.url);
     });
 }
