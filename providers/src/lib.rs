@@ -33,6 +33,8 @@ mod cloudevents;
 mod contentful;
 mod discord;
 mod event_grid;
+mod bitbucket_cloud;
+mod bitbucket_data_center;
 mod github;
 mod gitlab;
 mod google_pubsub;
@@ -76,6 +78,8 @@ pub static ALL: &[&dyn Provider] = &[
     &adyen::Adyen,
     &aws_sns::AwsSns,
     &braintree::Braintree,
+    &bitbucket_cloud::BitbucketCloud,
+    &bitbucket_data_center::BitbucketDataCenter,
     &standard_webhooks::CLERK,
     &cloudevents::CloudEvents,
     &contentful::Contentful,
