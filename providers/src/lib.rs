@@ -35,6 +35,7 @@ mod discord;
 mod event_grid;
 mod bitbucket_cloud;
 mod bitbucket_data_center;
+mod gitea;
 mod github;
 mod gitlab;
 mod google_pubsub;
@@ -94,6 +95,11 @@ pub static ALL: &[&dyn Provider] = &[
     &mandrill::Mandrill,
     &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
+    &gitea::FORGEJO,
+    &gitea::GITEA,
+    &github::GitHub,
+    &gitlab::GitLab,
+    &gitea::GOGS,
     &standard_webhooks::OPENAI,
     &paypal::PayPal,
     &plaid::Plaid,
