@@ -48,6 +48,7 @@ mod netlify;
 mod paypal;
 mod plaid;
 mod sendgrid;
+mod linear;
 mod shopify;
 mod slack;
 mod square;
@@ -100,6 +101,7 @@ pub static ALL: &[&dyn Provider] = &[
     &github::GitHub,
     &gitlab::GitLab,
     &gitea::GOGS,
+    &linear::Linear,
     &standard_webhooks::OPENAI,
     &paypal::PayPal,
     &plaid::Plaid,
