@@ -57,6 +57,7 @@ mod stripe;
 mod trello;
 mod twilio;
 mod wise;
+mod typeform;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
 pub use draft::{Draft, Signed};
@@ -117,4 +118,5 @@ pub static ALL: &[&dyn Provider] = &[
     &trello::Trello,
     &twilio::Twilio,
     &wise::Wise,
+    &typeform::Typeform,
 ];
