@@ -35,6 +35,7 @@ mod discord;
 mod event_grid;
 mod bitbucket_cloud;
 mod bitbucket_data_center;
+mod calendly;
 mod gitea;
 mod github;
 mod gitlab;
@@ -83,6 +84,7 @@ pub static ALL: &[&dyn Provider] = &[
     &braintree::Braintree,
     &bitbucket_cloud::BitbucketCloud,
     &bitbucket_data_center::BitbucketDataCenter,
+    &calendly::Calendly,
     &standard_webhooks::CLERK,
     &cloudevents::CloudEvents,
     &contentful::Contentful,
