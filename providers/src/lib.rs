@@ -49,6 +49,7 @@ mod netlify;
 mod paypal;
 mod plaid;
 mod sendgrid;
+mod intercom;
 mod linear;
 mod shopify;
 mod slack;
@@ -104,6 +105,7 @@ pub static ALL: &[&dyn Provider] = &[
     &github::GitHub,
     &gitlab::GitLab,
     &gitea::GOGS,
+    &intercom::Intercom,
     &linear::Linear,
     &standard_webhooks::OPENAI,
     &paypal::PayPal,
