@@ -60,6 +60,7 @@ mod trello;
 mod twilio;
 mod wise;
 mod typeform;
+mod zendesk;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
 pub use draft::{Draft, Signed};
@@ -123,4 +124,5 @@ pub static ALL: &[&dyn Provider] = &[
     &twilio::Twilio,
     &wise::Wise,
     &typeform::Typeform,
+    &zendesk::Zendesk,
 ];
