@@ -2,7 +2,7 @@
 //! matters, and free of U+0000, which PostgreSQL's TEXT refuses. A key is never cut or mended,
 //! since two long keys with the same beginning would become one; it is taken whole or refused.
 
-use crate::{Rejection, Request};
+use crate::{Rejection, Request, json};
 use sha2::{Digest, Sha256};
 
 /// Bytes of a key. Senders' ids have 20 to 300; more is not an id.
@@ -41,6 +41,11 @@ pub(crate) fn digest(parts: &[&[u8]]) -> String {
         hash.update(part);
     }
     format!("sha256:{}", hex::encode(hash.finalize()))
+}
+
+/// A key out of the content of a body, without the fields that differ between its deliveries.
+pub(crate) fn content_digest(body: &[u8], volatile: &[&str]) -> String {
+    digest(&[json::canonical(body, volatile).as_deref().unwrap_or(body)])
 }
 
 /// A kind from its parts, joined by dots; absent and empty parts leave no trace.

@@ -67,10 +67,7 @@ impl Provider for Intercom {
         let [id, topic, created_at, item, item_id, updated_at] = json::texts(&fields);
         let key = match id {
             Some(id) => identity::key(id.as_bytes())?,
-            None => {
-                let content = json::canonical(proved.body(), VOLATILE);
-                identity::digest(&[content.as_deref().unwrap_or(proved.body())])
-            }
+            None => identity::content_digest(proved.body(), VOLATILE),
         };
         let item_id = item_id.map(|id| format!("{}:{id}", item.unwrap_or("item")));
         let at = updated_at.or(created_at).and_then(|at| time_us(at, Unit::Seconds));
