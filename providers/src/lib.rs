@@ -35,6 +35,7 @@ mod discord;
 mod event_grid;
 mod bitbucket_cloud;
 mod bitbucket_data_center;
+mod box_com;
 mod calendly;
 mod gitea;
 mod github;
@@ -86,6 +87,7 @@ pub static ALL: &[&dyn Provider] = &[
     &braintree::Braintree,
     &bitbucket_cloud::BitbucketCloud,
     &bitbucket_data_center::BitbucketDataCenter,
+    &box_com::BoxCom,
     &calendly::Calendly,
     &standard_webhooks::CLERK,
     &cloudevents::CloudEvents,
