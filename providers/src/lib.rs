@@ -37,6 +37,7 @@ mod bitbucket_cloud;
 mod bitbucket_data_center;
 mod box_com;
 mod calendly;
+mod docusign;
 mod gitea;
 mod github;
 mod gitlab;
@@ -103,6 +104,7 @@ pub static ALL: &[&dyn Provider] = &[
     &mandrill::Mandrill,
     &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
+    &docusign::DocuSign,
     &gitea::FORGEJO,
     &gitea::GITEA,
     &github::GitHub,
