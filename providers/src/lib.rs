@@ -53,6 +53,7 @@ mod plaid;
 mod sendgrid;
 mod intercom;
 mod linear;
+mod sentry;
 mod shopify;
 mod slack;
 mod square;
@@ -117,6 +118,7 @@ pub static ALL: &[&dyn Provider] = &[
     &plaid::Plaid,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
+    &sentry::Sentry,
     &shopify::Shopify,
     &slack::Slack,
     &square::Square,
