@@ -53,6 +53,7 @@ mod plaid;
 mod sendgrid;
 mod intercom;
 mod linear;
+mod pagerduty;
 mod sentry;
 mod shopify;
 mod slack;
@@ -116,6 +117,7 @@ pub static ALL: &[&dyn Provider] = &[
     &standard_webhooks::OPENAI,
     &paypal::PayPal,
     &plaid::Plaid,
+    &pagerduty::PagerDuty,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
     &sentry::Sentry,
