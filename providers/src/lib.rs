@@ -37,6 +37,7 @@ mod bitbucket_cloud;
 mod bitbucket_data_center;
 mod box_com;
 mod calendly;
+mod circleci;
 mod docusign;
 mod gitea;
 mod github;
@@ -92,6 +93,7 @@ pub static ALL: &[&dyn Provider] = &[
     &bitbucket_data_center::BitbucketDataCenter,
     &box_com::BoxCom,
     &calendly::Calendly,
+    &circleci::CircleCi,
     &standard_webhooks::CLERK,
     &cloudevents::CloudEvents,
     &contentful::Contentful,
