@@ -65,6 +65,7 @@ mod trello;
 mod twilio;
 mod wise;
 mod typeform;
+mod vercel;
 mod zendesk;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
@@ -134,5 +135,6 @@ pub static ALL: &[&dyn Provider] = &[
     &twilio::Twilio,
     &wise::Wise,
     &typeform::Typeform,
+    &vercel::Vercel,
     &zendesk::Zendesk,
 ];
