@@ -52,6 +52,7 @@ mod netlify;
 mod paypal;
 mod plaid;
 mod sendgrid;
+mod heroku;
 mod intercom;
 mod linear;
 mod pagerduty;
@@ -115,6 +116,7 @@ pub static ALL: &[&dyn Provider] = &[
     &github::GitHub,
     &gitlab::GitLab,
     &gitea::GOGS,
+    &heroku::Heroku,
     &intercom::Intercom,
     &linear::Linear,
     &standard_webhooks::OPENAI,
