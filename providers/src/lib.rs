@@ -36,6 +36,7 @@ mod event_grid;
 mod bitbucket_cloud;
 mod bitbucket_data_center;
 mod box_com;
+mod buildkite;
 mod calendly;
 mod circleci;
 mod docusign;
@@ -94,6 +95,7 @@ pub static ALL: &[&dyn Provider] = &[
     &bitbucket_cloud::BitbucketCloud,
     &bitbucket_data_center::BitbucketDataCenter,
     &box_com::BoxCom,
+    &buildkite::Buildkite,
     &calendly::Calendly,
     &circleci::CircleCi,
     &standard_webhooks::CLERK,
