@@ -56,6 +56,7 @@ mod sendgrid;
 mod heroku;
 mod intercom;
 mod linear;
+mod npm_hooks;
 mod pagerduty;
 mod sentry;
 mod shopify;
@@ -121,6 +122,7 @@ pub static ALL: &[&dyn Provider] = &[
     &heroku::Heroku,
     &intercom::Intercom,
     &linear::Linear,
+    &npm_hooks::NpmHooks,
     &standard_webhooks::OPENAI,
     &paypal::PayPal,
     &plaid::Plaid,
