@@ -39,6 +39,7 @@ mod box_com;
 mod buildkite;
 mod calendly;
 mod circleci;
+mod docker_hub;
 mod docusign;
 mod gitea;
 mod github;
@@ -113,6 +114,7 @@ pub static ALL: &[&dyn Provider] = &[
     &mandrill::Mandrill,
     &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
+    &docker_hub::DockerHub,
     &docusign::DocuSign,
     &gitea::FORGEJO,
     &gitea::GITEA,
