@@ -70,6 +70,7 @@ mod twilio;
 mod wise;
 mod typeform;
 mod vercel;
+mod workos;
 mod zendesk;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
@@ -144,5 +145,6 @@ pub static ALL: &[&dyn Provider] = &[
     &wise::Wise,
     &typeform::Typeform,
     &vercel::Vercel,
+    &workos::WorkOs,
     &zendesk::Zendesk,
 ];
