@@ -68,6 +68,7 @@ mod stripe;
 mod trello;
 mod twilio;
 mod wise;
+mod twitch;
 mod typeform;
 mod vercel;
 mod workos;
@@ -143,6 +144,7 @@ pub static ALL: &[&dyn Provider] = &[
     &trello::Trello,
     &twilio::Twilio,
     &wise::Wise,
+    &twitch::Twitch,
     &typeform::Typeform,
     &vercel::Vercel,
     &workos::WorkOs,
