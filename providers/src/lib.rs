@@ -59,6 +59,7 @@ mod intercom;
 mod linear;
 mod npm_hooks;
 mod pagerduty;
+mod patreon;
 mod sentry;
 mod shopify;
 mod slack;
@@ -131,6 +132,7 @@ pub static ALL: &[&dyn Provider] = &[
     &paypal::PayPal,
     &plaid::Plaid,
     &pagerduty::PagerDuty,
+    &patreon::Patreon,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
     &sentry::Sentry,
