@@ -39,6 +39,7 @@ mod box_com;
 mod buildkite;
 mod calendly;
 mod circleci;
+mod discourse;
 mod docker_hub;
 mod docusign;
 mod gitea;
@@ -117,6 +118,7 @@ pub static ALL: &[&dyn Provider] = &[
     &mandrill::Mandrill,
     &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
+    &discourse::Discourse,
     &docker_hub::DockerHub,
     &docusign::DocuSign,
     &gitea::FORGEJO,
