@@ -28,39 +28,39 @@ pub mod text;
 
 mod adyen;
 mod aws_sns;
-mod braintree;
-mod cloudevents;
-mod contentful;
-mod discord;
-mod event_grid;
 mod bitbucket_cloud;
 mod bitbucket_data_center;
 mod box_com;
+mod braintree;
 mod buildkite;
 mod calendly;
 mod circleci;
+mod cloudevents;
+mod contentful;
+mod discord;
 mod discourse;
 mod docker_hub;
 mod docusign;
+mod event_grid;
 mod gitea;
 mod github;
 mod gitlab;
 mod google_pubsub;
+mod heroku;
 mod hubspot;
+mod intercom;
 mod jira;
+mod linear;
 mod mailgun;
 mod mandrill;
 mod microsoft_graph;
 mod netlify;
-mod paypal;
-mod plaid;
-mod sendgrid;
-mod heroku;
-mod intercom;
-mod linear;
 mod npm_hooks;
 mod pagerduty;
 mod patreon;
+mod paypal;
+mod plaid;
+mod sendgrid;
 mod sentry;
 mod shopify;
 mod slack;
@@ -69,10 +69,10 @@ mod standard_webhooks;
 mod stripe;
 mod trello;
 mod twilio;
-mod wise;
 mod twitch;
 mod typeform;
 mod vercel;
+mod wise;
 mod workos;
 mod zendesk;
 
@@ -97,10 +97,10 @@ pub fn find(name: &str) -> Option<&'static dyn Provider> {
 pub static ALL: &[&dyn Provider] = &[
     &adyen::Adyen,
     &aws_sns::AwsSns,
-    &braintree::Braintree,
     &bitbucket_cloud::BitbucketCloud,
     &bitbucket_data_center::BitbucketDataCenter,
     &box_com::BoxCom,
+    &braintree::Braintree,
     &buildkite::Buildkite,
     &calendly::Calendly,
     &circleci::CircleCi,
@@ -108,33 +108,31 @@ pub static ALL: &[&dyn Provider] = &[
     &cloudevents::CloudEvents,
     &contentful::Contentful,
     &discord::Discord,
-    &event_grid::EventGrid,
-    &github::GitHub,
-    &gitlab::GitLab,
-    &google_pubsub::GooglePubSub,
-    &hubspot::HubSpot,
-    &jira::Jira,
-    &mailgun::Mailgun,
-    &mandrill::Mandrill,
-    &microsoft_graph::MicrosoftGraph,
-    &netlify::Netlify,
     &discourse::Discourse,
     &docker_hub::DockerHub,
     &docusign::DocuSign,
+    &event_grid::EventGrid,
     &gitea::FORGEJO,
     &gitea::GITEA,
     &github::GitHub,
     &gitlab::GitLab,
     &gitea::GOGS,
+    &google_pubsub::GooglePubSub,
     &heroku::Heroku,
+    &hubspot::HubSpot,
     &intercom::Intercom,
+    &jira::Jira,
     &linear::Linear,
+    &mailgun::Mailgun,
+    &mandrill::Mandrill,
+    &microsoft_graph::MicrosoftGraph,
+    &netlify::Netlify,
     &npm_hooks::NpmHooks,
     &standard_webhooks::OPENAI,
-    &paypal::PayPal,
-    &plaid::Plaid,
     &pagerduty::PagerDuty,
     &patreon::Patreon,
+    &paypal::PayPal,
+    &plaid::Plaid,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
     &sentry::Sentry,
@@ -147,10 +145,10 @@ pub static ALL: &[&dyn Provider] = &[
     &standard_webhooks::SVIX,
     &trello::Trello,
     &twilio::Twilio,
-    &wise::Wise,
     &twitch::Twitch,
     &typeform::Typeform,
     &vercel::Vercel,
+    &wise::Wise,
     &workos::WorkOs,
     &zendesk::Zendesk,
 ];

@@ -7,9 +7,6 @@ use providers::{
 
 use crate::file::{Decides, Key, URL, Vector};
 
-/// The window that requests are judged by.
-const TOLERANCE_S: i64 = 300;
-
 #[derive(Clone)]
 pub struct Case {
     pub method: String,
@@ -23,7 +20,6 @@ pub struct Case {
     /// Whether the URL of this very case carries a proof.
     pub by_url: bool,
     pub proof: Option<Vec<String>>,
-    pub query: bool,
 }
 
 struct Pinned<'k>(&'k [Key]);
@@ -67,17 +63,15 @@ impl Case {
             keys: Vec::new(),
             by_url: false,
             proof: None,
-            query: false,
         }
     }
 
     pub fn of(vector: &Vector) -> Self {
-        let Vector { method, url, headers, body, secrets, now_unix, key, proof, .. } = vector;
+        let Vector { method, url, headers, body, secrets, now_unix, key, .. } = vector;
         let case = Self::new(method, url.as_deref(), headers, body, secrets, *now_unix);
         let tolerance_s = vector.tolerance_s.unwrap_or(TOLERANCE_S);
         let by_url = vector.url_decides.is_some_and(|decides| decides != Decides::None);
-        Self { keys: key.clone(), tolerance_s, by_url, ..case }
-        Self { keys: key.clone(), proof: proof.clone(), query: vector.query, ..case }
+        Self { keys: key.clone(), proof: vector.proof.clone(), tolerance_s, by_url, ..case }
     }
 
     pub fn run<T>(&self, look: impl FnOnce(&Request<'_>, Window) -> T) -> T {

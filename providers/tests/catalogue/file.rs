@@ -117,9 +117,6 @@ pub struct Vector {
     pub key: Vec<Key>,
     /// The headers of the proof in this request, where they are not those of the file.
     pub proof: Option<Vec<String>>,
-    /// Whether the query of the URL carries the proof, and no other part of it.
-    #[serde(default)]
-    pub query: bool,
 }
 
 /// How much of a URL decides.
