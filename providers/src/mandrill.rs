@@ -70,7 +70,7 @@ impl Provider for Mandrill {
     }
 
     /// Mandrill gives its events no id. `_id` names the message, which is clicked many times; the
-    /// message's own fields go on changing, so only those of the event are in the key.
+    /// message's own fields go on changing, so only those of the event count.
     fn events(&self, proved: &Proved<'_>) -> Result<Vec<Event>, Rejection> {
         let batch = form_field(proved.body(), EVENTS)
             .ok_or(Rejection::Unreadable("the form has no mandrill_events"))?;
@@ -89,7 +89,7 @@ impl Provider for Mandrill {
                 ]),
                 entity: identity::entity(&[id.or(reject).or(entry)]),
                 position: Position::at(at.and_then(|at| time_us(at, Unit::Seconds))),
-                volatile: &[],
+                volatile: if id.is_some() { &["/msg"] } else { &[] },
                 part: Some(Part::Bytes(item.json.to_vec())),
             })
         };

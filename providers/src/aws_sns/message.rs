@@ -91,7 +91,8 @@ impl<'b> Message<'b> {
             kind: identity::kind(&[self.text(Field::Type).unwrap_or_default(), inner]),
             entity: identity::entity(&[self.text(Field::TopicArn)]),
             position: Position::at(at.and_then(|at| time_us(at, Unit::Seconds))),
-            volatile: &[],
+            // Made anew with a new certificate, and another one for each subscription.
+            volatile: &["/Signature", "/SigningCertURL", "/SignatureVersion", "/UnsubscribeURL"],
             part: None,
         })
     }

@@ -208,8 +208,12 @@ pub struct Event {
     /// It is genuine and nothing of it is recorded.
     #[serde(default)]
     pub nothing: bool,
-    /// The name of the case that it is another delivery of: the keys must be the same.
+    /// The name of the case that it is another delivery of: the keys must be the same, and the
+    /// content too, but for volatile fields.
     pub retry_of: Option<String>,
+    /// The same key with other content, as a forger or a sloppy sender would have it.
+    #[serde(default)]
+    pub conflicts: bool,
     /// The name of the case that it must share no key with.
     pub distinct_from: Option<String>,
 }
