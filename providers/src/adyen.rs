@@ -8,11 +8,11 @@
 mod item;
 mod platform;
 
-use self::item::{Item, items};
+use self::item::items;
 use crate::sign::{self, Coverage, Encoding, Hash};
 use crate::{
     Draft, Event, Facts, Proved, Provider, Rejection, Reply, Request, Secret, Signed, Verified,
-    Window, example, identity, json,
+    Window, example, json,
 };
 
 /// Webhooks of an Adyen account, as JSON or as a form.

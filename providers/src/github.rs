@@ -5,15 +5,13 @@
 
 mod subject;
 
-use self::subject::{FACTS, SUBJECTS, full_ref};
-use crate::json;
+use self::subject::{FACTS, FORWARDED, SUBJECTS, full_ref};
 use crate::sign::{self, Encoding, Hash};
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
-    Window,
+    Window, example, identity, json,
 };
-use crate::{example, identity};
 
 /// Repository and app webhooks of github.com and GitHub Enterprise.
 pub(crate) struct GitHub;
@@ -28,13 +26,7 @@ impl Provider for GitHub {
     }
 
     fn forwarded(&self) -> &'static [&'static str] {
-        &[
-            "x-github-event",
-            "x-github-delivery",
-            "x-github-hook-id",
-            "x-github-hook-installation-target-id",
-            "x-github-hook-installation-target-type",
-        ]
+        FORWARDED
     }
 
     fn body_bytes_max(&self) -> usize {

@@ -8,16 +8,14 @@ mod key;
 mod subject;
 
 use self::key::key;
-use self::subject::{FACTS, FIELDS, subject};
-use crate::json;
+use self::subject::{FACTS, FIELDS, FORWARDED, subject};
 use crate::sign::{self, Coverage};
 use crate::standard_webhooks::{Key, WEBHOOK};
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
-    Window,
+    Window, example, identity, json,
 };
-use crate::{example, identity};
 
 /// Project, group and system hooks of GitLab.
 pub(crate) struct GitLab;
@@ -43,13 +41,7 @@ impl Provider for GitLab {
     }
 
     fn forwarded(&self) -> &'static [&'static str] {
-        &[
-            "x-gitlab-event",
-            "x-gitlab-event-uuid",
-            "x-gitlab-webhook-uuid",
-            "x-gitlab-instance",
-            "idempotency-key",
-        ]
+        FORWARDED
     }
 
     fn body_bytes_max(&self) -> usize {

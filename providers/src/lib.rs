@@ -7,8 +7,6 @@
 //! takes one, so no byte of a body is interpreted before its sender is proved. Where a scheme has
 //! its proof in the body, `verify` looks at those fields and at nothing else.
 
-#![allow(dead_code, unused_imports, reason = "shapes of proof for the providers that follow")]
-
 mod admit;
 mod draft;
 mod encoding;

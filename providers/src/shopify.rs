@@ -3,6 +3,9 @@
 //!
 //! Source: shopify.dev, "Verify webhook deliveries"; Shopify/shopify-app-js.
 
+mod headers;
+
+use self::headers::{FORWARDED, ID, SHOP, SIGNATURE, TOPIC, TRIGGERED_AT, family};
 use crate::sign::{self, Encoding, Hash};
 use crate::text::{Unit, date_us, time_us};
 use crate::{
@@ -13,21 +16,6 @@ use crate::{example, identity, json};
 
 /// Shops and apps of Shopify.
 pub(crate) struct Shopify;
-
-/// The names of one header in both families.
-type Names = [&'static str; 2];
-
-const SIGNATURE: Names = ["x-shopify-hmac-sha256", "shopify-hmac-sha256"];
-const ID: Names = ["x-shopify-webhook-id", "shopify-webhook-id"];
-const TOPIC: Names = ["x-shopify-topic", "shopify-topic"];
-const SHOP: Names = ["x-shopify-shop-domain", "shopify-shop-domain"];
-const TRIGGERED_AT: Names = ["x-shopify-triggered-at", "shopify-triggered-at"];
-
-/// 0 for a request of the family with `X-`, 1 for the other.
-fn family(request: &Request<'_>) -> Result<usize, Rejection> {
-    let old = request.header_if_present(SIGNATURE[0])?.is_some();
-    Ok(usize::from(!old && request.header_if_present(SIGNATURE[1])?.is_some()))
-}
 
 impl Provider for Shopify {
     fn name(&self) -> &'static str {
@@ -45,20 +33,7 @@ impl Provider for Shopify {
     }
 
     fn forwarded(&self) -> &'static [&'static str] {
-        &[
-            "x-shopify-topic",
-            "x-shopify-shop-domain",
-            "x-shopify-api-version",
-            "x-shopify-webhook-id",
-            "x-shopify-event-id",
-            "x-shopify-triggered-at",
-            "shopify-topic",
-            "shopify-shop-domain",
-            "shopify-api-version",
-            "shopify-webhook-id",
-            "shopify-event-id",
-            "shopify-triggered-at",
-        ]
+        FORWARDED
     }
 
     fn body_bytes_max(&self) -> usize {

@@ -24,7 +24,9 @@ mod jwt;
 mod list;
 mod private;
 mod public;
+#[allow(dead_code, reason = "dates are for senders that follow")]
 mod stamp;
+#[allow(dead_code, reason = "Basic authentication is for senders that follow")]
 mod token;
 
 pub use crate::encoding::{Encoding, Hash};
@@ -40,6 +42,7 @@ pub(crate) use public::{Certified, PublicKey, prove_public};
 use sha2::Digest;
 pub(crate) use stamp::Stamp;
 use subtle::ConstantTimeEq;
+#[allow(unused_imports, reason = "Basic authentication is for senders that follow")]
 pub(crate) use token::{basic, prove_basic, prove_token};
 
 /// What a proof covers.

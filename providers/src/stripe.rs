@@ -4,14 +4,12 @@
 //! base64 of Standard Webhooks and is not.
 //! Source: docs.stripe.com, "Verify webhook signatures manually"; stripe-go, stripe-python.
 
-use crate::json;
 use crate::sign::{self, Encoding, Hash, Stamp};
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
-    Window,
+    Window, example, identity, json,
 };
-use crate::{example, identity};
 
 /// Endpoints of a Stripe account or of Connect, snapshot (`v1`) and thin (`v2`) events alike.
 pub(crate) struct Stripe;

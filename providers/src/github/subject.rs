@@ -13,6 +13,14 @@ pub(super) const FACTS: Facts = Facts {
     position: "`updated_at` of it",
 };
 
+pub(super) const FORWARDED: &[&str] = &[
+    "x-github-event",
+    "x-github-delivery",
+    "x-github-hook-id",
+    "x-github-hook-installation-target-id",
+    "x-github-hook-installation-target-type",
+];
+
 /// Of these events, what each is about: the name of its lane, its id, and where its time stands.
 /// Reviews and comments share the lane of their pull request; its `updated_at` moves with them.
 #[rustfmt::skip]

@@ -10,6 +10,14 @@ pub(super) const FACTS: Facts = Facts {
     position: "`updated_at` of it",
 };
 
+pub(super) const FORWARDED: &[&str] = &[
+    "x-gitlab-event",
+    "x-gitlab-event-uuid",
+    "x-gitlab-webhook-uuid",
+    "x-gitlab-instance",
+    "idempotency-key",
+];
+
 /// Kind, action and owner; then the ids and times that [`subject`] chooses from.
 #[rustfmt::skip]
 pub(super) const FIELDS: [&str; 22] = [
