@@ -61,7 +61,7 @@ pub fn admit_with_keys(
     let mut deepest = Rejection::SecretUnusable("none is configured");
     for (index, secret) in secrets.iter().enumerate() {
         match provider.verify_with_keys(request, secret, window, reading.keys) {
-            Ok(proved) => return read(provider, &proved, index, reading.split),
+            Ok(proved) => return read(provider, &proved, Some((index, secret)), reading.split),
             Err(rejection) if rejection.depth() >= deepest.depth() => deepest = rejection,
             Err(_) => {}
         }
@@ -72,10 +72,14 @@ pub fn admit_with_keys(
 pub(crate) fn read(
     provider: &dyn Provider,
     proved: &Proved<'_>,
-    secret: usize,
+    secret: Option<(usize, &Secret)>,
     split: bool,
 ) -> Result<Admitted, Rejection> {
-    if let Some(reply) = provider.challenge(proved) {
+    let (secret, challenge) = match secret {
+        Some((index, secret)) => (index, provider.challenge_with(proved, secret)),
+        None => (0, provider.challenge(proved)),
+    };
+    if let Some(reply) = challenge {
         return Ok(Admitted::Challenge(reply));
     }
     let events = match split {

@@ -106,6 +106,11 @@ pub(crate) fn shopify(topic: &str) -> Vec<u8> {
     }))
 }
 
+/// A moment as RFC 3339 text.
+pub(crate) fn date(now_s: i64) -> String {
+    jiff::Timestamp::from_second(now_s).unwrap_or_default().to_string()
+}
+
 /// A value as a body.
 pub(crate) fn written(body: Value) -> Vec<u8> {
     body.to_string().into_bytes()

@@ -6,6 +6,7 @@
 mod canonical;
 mod edit;
 mod items;
+mod members;
 mod seed;
 
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ use crate::text;
 pub use canonical::canonical;
 pub(crate) use edit::with_text;
 pub use items::{Item, ItemsFault, items};
+pub use members::{Member, members};
 use seed::{Digits, NUMBER, Name};
 
 /// The body is not one JSON document.

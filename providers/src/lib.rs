@@ -8,7 +8,10 @@
 //! its proof in the body, `verify` looks at those fields and at nothing else.
 
 mod admit;
+mod batch;
+mod body_tag;
 mod draft;
+mod echo;
 mod encoding;
 mod event;
 mod example;
@@ -22,6 +25,7 @@ mod reply;
 mod request;
 mod secret;
 pub mod sign;
+mod tag_list;
 pub mod text;
 
 mod adyen;

@@ -97,6 +97,12 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// As [`Self::challenge`], for answers that are made with the secret that proved the request.
+    fn challenge_with(&self, proved: &Proved<'_>, secret: &Secret) -> Option<Reply> {
+        let _ = secret;
+        self.challenge(proved)
+    }
+
     /// Reads the events of a proved request, in the order of the body. An empty list says that a
     /// genuine request carries nothing to record, as senders' tests and heartbeats do.
     fn events(&self, proved: &Proved<'_>) -> Result<Vec<Event>, Rejection>;

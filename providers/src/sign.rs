@@ -42,8 +42,7 @@ pub(crate) use public::{Certified, PublicKey, prove_public};
 use sha2::Digest;
 pub(crate) use stamp::Stamp;
 use subtle::ConstantTimeEq;
-#[allow(unused_imports, reason = "Basic authentication is for senders that follow")]
-pub(crate) use token::{basic, prove_basic, prove_token};
+pub(crate) use token::{basic, basic_fault, prove_basic, prove_token};
 
 /// What a proof covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +60,7 @@ pub enum Coverage {
 pub struct Proved<'r> {
     request: Request<'r>,
     coverage: Coverage,
+    seen_s: Option<i64>,
 }
 
 impl<'r> Proved<'r> {
@@ -77,6 +77,17 @@ impl<'r> Proved<'r> {
     /// The body, byte for byte.
     pub fn body(&self) -> &'r [u8] {
         self.request.body
+    }
+
+    /// Notes the moment of the check, for senders whose requests have nothing that tells one
+    /// from the next.
+    pub(crate) fn seen(self, window: Window) -> Self {
+        Self { seen_s: Some(window.now_s), ..self }
+    }
+
+    /// The moment of the check in seconds since 1970, where it was noted.
+    pub(crate) fn seen_s(&self) -> Option<i64> {
+        self.seen_s
     }
 
     /// Demands that the proved time is near the present. Past and future alike are refused: a
@@ -123,8 +134,8 @@ pub fn admit_unsigned_with(
     request: &Request<'_>,
     split: bool,
 ) -> Result<Admitted, Rejection> {
-    let proved = Proved { request: *request, coverage: Coverage::Nothing };
-    crate::admit::read(provider, &proved, 0, split)
+    let proved = Proved { request: *request, coverage: Coverage::Nothing, seen_s: None };
+    crate::admit::read(provider, &proved, None, split)
 }
 
 /// Coverage is found, not claimed: only what was fed to the check counts as proved.
@@ -139,7 +150,7 @@ fn covering<'r>(
     good: bool,
 ) -> Result<Proved<'r>, Rejection> {
     match good {
-        true => Ok(Proved { request: *request, coverage }),
+        true => Ok(Proved { request: *request, coverage, seen_s: None }),
         false => Err(Rejection::SignatureMismatch),
     }
 }

@@ -4,7 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use providers::json::{
-    Item, ItemsFault, NotJson, Scalar, canonical, fields, fields_at, items, pointer_fault, view,
+    Item, ItemsFault, NotJson, Scalar, canonical, fields, fields_at, items, members, pointer_fault,
+    view,
 };
 use providers::text::{Unit, date_us, form_field, mail_date_us, number_us, time_us, utc_date_us};
 
@@ -279,4 +280,21 @@ fn items_are_bounded_in_number_and_cost_no_stack() {
     assert_eq!(items(&bomb, "").map(|found| found.len()), Ok(1));
     assert_eq!(items(&b"[".repeat(deep), ""), Err(ItemsFault::NotJson));
     assert_eq!(items(&bomb, "/a"), Err(ItemsFault::NoArray));
+}
+
+#[test]
+fn the_members_of_an_object_are_found_as_they_stand() {
+    let found = members(br#" {"a":{"b":[1, 2]},"c\u0031":"x","d":1.50} "#).unwrap();
+    let found: Vec<(&str, &[u8])> =
+        found.iter().map(|member| (member.name.as_str(), member.json)).collect();
+    assert_eq!(found, [("a", &br#"{"b":[1, 2]}"#[..]), ("c1", b"\"x\""), ("d", b"1.50")]);
+    assert_eq!(members(b"{}").unwrap(), []);
+    for body in ["", "[]", "1", "\"x\"", "{\"a\":1", "{}{}", "{\"a\":}"] {
+        assert!(members(body.as_bytes()).is_err(), "{body}");
+    }
+    let object = |n: usize| format!("{{{}}}", vec!["\"a\":0"; n].join(","));
+    assert_eq!(members(object(1000).as_bytes()).map(|found| found.len()), Ok(1000));
+    assert!(members(object(1001).as_bytes()).is_err());
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(members(deep.as_bytes()).map(|found| found.len()), Ok(1));
 }

@@ -43,6 +43,12 @@ pub(crate) fn prove_basic<'r>(
     prove_token(request, secret.expose().as_bytes(), &claim)
 }
 
+/// Says so if a secret is not of the form that [`prove_basic`] needs.
+pub(crate) fn basic_fault(secret: &Secret) -> Option<String> {
+    let colon = secret.expose().contains(':');
+    (!colon).then(|| "is not of the form user:password".to_owned())
+}
+
 /// The value of an `Authorization` header for a secret `user:password`.
 pub(crate) fn basic(secret: &Secret) -> String {
     format!("Basic {}", Encoding::Base64.write(secret.expose().as_bytes()))
