@@ -64,6 +64,7 @@ mod paypal;
 mod plaid;
 mod sendgrid;
 mod sentry;
+mod meta;
 mod shopify;
 mod slack;
 mod square;
@@ -130,6 +131,7 @@ pub static ALL: &[&dyn Provider] = &[
     &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
     &npm_hooks::NpmHooks,
+    &meta::Meta,
     &standard_webhooks::OPENAI,
     &pagerduty::PagerDuty,
     &patreon::Patreon,
