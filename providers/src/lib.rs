@@ -78,6 +78,7 @@ mod vercel;
 mod wise;
 mod workos;
 mod zendesk;
+mod x_twitter;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
 pub use draft::{Draft, Signed};
@@ -155,4 +156,5 @@ pub static ALL: &[&dyn Provider] = &[
     &wise::Wise,
     &workos::WorkOs,
     &zendesk::Zendesk,
+    &x_twitter::X,
 ];
