@@ -64,6 +64,7 @@ mod paypal;
 mod plaid;
 mod sendgrid;
 mod sentry;
+mod line;
 mod meta;
 mod shopify;
 mod slack;
@@ -132,6 +133,7 @@ pub static ALL: &[&dyn Provider] = &[
     &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
     &npm_hooks::NpmHooks,
+    &line::Line,
     &meta::Meta,
     &standard_webhooks::OPENAI,
     &pagerduty::PagerDuty,
