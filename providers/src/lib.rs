@@ -80,6 +80,7 @@ mod wise;
 mod workos;
 mod zendesk;
 mod x_twitter;
+mod zoom;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
 pub use draft::{Draft, Signed};
@@ -159,4 +160,5 @@ pub static ALL: &[&dyn Provider] = &[
     &workos::WorkOs,
     &zendesk::Zendesk,
     &x_twitter::X,
+    &zoom::Zoom,
 ];
