@@ -45,6 +45,7 @@ mod docker_hub;
 mod docusign;
 mod event_grid;
 mod gitea;
+mod asana;
 mod github;
 mod gitlab;
 mod google_pubsub;
@@ -66,6 +67,7 @@ mod sendgrid;
 mod sentry;
 mod line;
 mod meta;
+mod notion;
 mod shopify;
 mod slack;
 mod square;
@@ -110,6 +112,7 @@ pub static ALL: &[&dyn Provider] = &[
     &buildkite::Buildkite,
     &calendly::Calendly,
     &circleci::CircleCi,
+    &asana::Asana,
     &standard_webhooks::CLERK,
     &cloudevents::CloudEvents,
     &contentful::Contentful,
@@ -136,6 +139,7 @@ pub static ALL: &[&dyn Provider] = &[
     &npm_hooks::NpmHooks,
     &line::Line,
     &meta::Meta,
+    &notion::Notion,
     &standard_webhooks::OPENAI,
     &pagerduty::PagerDuty,
     &patreon::Patreon,
