@@ -45,7 +45,9 @@ mod docker_hub;
 mod docusign;
 mod event_grid;
 mod gitea;
+mod airtable;
 mod asana;
+mod dropbox;
 mod github;
 mod gitlab;
 mod google_pubsub;
@@ -123,6 +125,10 @@ pub static ALL: &[&dyn Provider] = &[
     &event_grid::EventGrid,
     &gitea::FORGEJO,
     &gitea::GITEA,
+    &airtable::Airtable,
+    &asana::Asana,
+    &standard_webhooks::CLERK,
+    &dropbox::Dropbox,
     &github::GitHub,
     &gitlab::GitLab,
     &gitea::GOGS,
