@@ -47,6 +47,7 @@ mod event_grid;
 mod gitea;
 mod airtable;
 mod asana;
+mod auth0;
 mod dropbox;
 mod github;
 mod gitlab;
@@ -70,6 +71,7 @@ mod sentry;
 mod line;
 mod meta;
 mod notion;
+mod okta;
 mod shopify;
 mod slack;
 mod square;
@@ -127,6 +129,7 @@ pub static ALL: &[&dyn Provider] = &[
     &gitea::GITEA,
     &airtable::Airtable,
     &asana::Asana,
+    &auth0::Auth0,
     &standard_webhooks::CLERK,
     &dropbox::Dropbox,
     &github::GitHub,
@@ -146,6 +149,7 @@ pub static ALL: &[&dyn Provider] = &[
     &line::Line,
     &meta::Meta,
     &notion::Notion,
+    &okta::Okta,
     &standard_webhooks::OPENAI,
     &pagerduty::PagerDuty,
     &patreon::Patreon,
