@@ -85,6 +85,7 @@ mod vercel;
 mod wise;
 mod workos;
 mod zendesk;
+mod woocommerce;
 mod x_twitter;
 mod zoom;
 
@@ -173,6 +174,7 @@ pub static ALL: &[&dyn Provider] = &[
     &wise::Wise,
     &workos::WorkOs,
     &zendesk::Zendesk,
+    &woocommerce::WooCommerce,
     &x_twitter::X,
     &zoom::Zoom,
 ];
