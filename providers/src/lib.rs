@@ -72,6 +72,7 @@ mod line;
 mod meta;
 mod notion;
 mod okta;
+mod quickbooks;
 mod shopify;
 mod slack;
 mod square;
@@ -87,6 +88,7 @@ mod workos;
 mod zendesk;
 mod woocommerce;
 mod x_twitter;
+mod xero;
 mod zoom;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
@@ -156,6 +158,7 @@ pub static ALL: &[&dyn Provider] = &[
     &patreon::Patreon,
     &paypal::PayPal,
     &plaid::Plaid,
+    &quickbooks::QuickBooks,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
     &sentry::Sentry,
@@ -176,5 +179,6 @@ pub static ALL: &[&dyn Provider] = &[
     &zendesk::Zendesk,
     &woocommerce::WooCommerce,
     &x_twitter::X,
+    &xero::Xero,
     &zoom::Zoom,
 ];
