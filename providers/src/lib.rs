@@ -48,6 +48,7 @@ mod gitea;
 mod airtable;
 mod asana;
 mod auth0;
+mod chargebee;
 mod dropbox;
 mod github;
 mod gitlab;
@@ -73,6 +74,7 @@ mod meta;
 mod notion;
 mod okta;
 mod quickbooks;
+mod recurly;
 mod shopify;
 mod slack;
 mod square;
@@ -133,6 +135,7 @@ pub static ALL: &[&dyn Provider] = &[
     &airtable::Airtable,
     &asana::Asana,
     &auth0::Auth0,
+    &chargebee::Chargebee,
     &standard_webhooks::CLERK,
     &dropbox::Dropbox,
     &github::GitHub,
@@ -159,6 +162,7 @@ pub static ALL: &[&dyn Provider] = &[
     &paypal::PayPal,
     &plaid::Plaid,
     &quickbooks::QuickBooks,
+    &recurly::Recurly,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
     &sentry::Sentry,
