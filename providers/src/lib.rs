@@ -69,11 +69,14 @@ mod paypal;
 mod plaid;
 mod sendgrid;
 mod sentry;
+mod gocardless;
 mod line;
 mod meta;
+mod mollie;
 mod notion;
 mod okta;
 mod quickbooks;
+mod razorpay;
 mod recurly;
 mod shopify;
 mod slack;
@@ -152,8 +155,10 @@ pub static ALL: &[&dyn Provider] = &[
     &microsoft_graph::MicrosoftGraph,
     &netlify::Netlify,
     &npm_hooks::NpmHooks,
+    &gocardless::GoCardless,
     &line::Line,
     &meta::Meta,
+    &mollie::Mollie,
     &notion::Notion,
     &okta::Okta,
     &standard_webhooks::OPENAI,
@@ -162,6 +167,7 @@ pub static ALL: &[&dyn Provider] = &[
     &paypal::PayPal,
     &plaid::Plaid,
     &quickbooks::QuickBooks,
+    &razorpay::Razorpay,
     &recurly::Recurly,
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
