@@ -70,6 +70,7 @@ mod plaid;
 mod sendgrid;
 mod sentry;
 mod gocardless;
+mod klaviyo;
 mod line;
 mod meta;
 mod mollie;
@@ -78,6 +79,7 @@ mod okta;
 mod quickbooks;
 mod razorpay;
 mod recurly;
+mod sanity;
 mod shopify;
 mod slack;
 mod square;
@@ -156,6 +158,7 @@ pub static ALL: &[&dyn Provider] = &[
     &netlify::Netlify,
     &npm_hooks::NpmHooks,
     &gocardless::GoCardless,
+    &klaviyo::Klaviyo,
     &line::Line,
     &meta::Meta,
     &mollie::Mollie,
@@ -172,6 +175,7 @@ pub static ALL: &[&dyn Provider] = &[
     &standard_webhooks::RESEND,
     &sendgrid::SendGrid,
     &sentry::Sentry,
+    &sanity::Sanity,
     &shopify::Shopify,
     &slack::Slack,
     &square::Square,
