@@ -49,6 +49,7 @@ mod airtable;
 mod asana;
 mod auth0;
 mod chargebee;
+mod coinbase_commerce;
 mod dropbox;
 mod github;
 mod gitlab;
@@ -76,6 +77,8 @@ mod meta;
 mod mollie;
 mod notion;
 mod okta;
+mod paddle;
+mod postmark;
 mod quickbooks;
 mod razorpay;
 mod recurly;
@@ -93,6 +96,7 @@ mod vercel;
 mod wise;
 mod workos;
 mod zendesk;
+mod telegram;
 mod woocommerce;
 mod x_twitter;
 mod xero;
@@ -142,6 +146,7 @@ pub static ALL: &[&dyn Provider] = &[
     &auth0::Auth0,
     &chargebee::Chargebee,
     &standard_webhooks::CLERK,
+    &coinbase_commerce::CoinbaseCommerce,
     &dropbox::Dropbox,
     &github::GitHub,
     &gitlab::GitLab,
@@ -169,6 +174,8 @@ pub static ALL: &[&dyn Provider] = &[
     &patreon::Patreon,
     &paypal::PayPal,
     &plaid::Plaid,
+    &paddle::Paddle,
+    &postmark::Postmark,
     &quickbooks::QuickBooks,
     &razorpay::Razorpay,
     &recurly::Recurly,
@@ -191,6 +198,7 @@ pub static ALL: &[&dyn Provider] = &[
     &wise::Wise,
     &workos::WorkOs,
     &zendesk::Zendesk,
+    &telegram::Telegram,
     &woocommerce::WooCommerce,
     &x_twitter::X,
     &xero::Xero,
