@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use providers::json::canonical;
 use providers::{
     ALL, Admitted, Part, Position, Provider, Rejection, Request, admit_unsigned,
-    admit_unsigned_with,
+    admit_unsigned_with, json,
 };
 
 use crate::case::lower;
@@ -144,6 +144,39 @@ fn a_batch_that_is_not_split_is_one_event() {
                 assert_eq!((&whole.key, &whole.kind), (&only.key, &only.kind), "{name}");
             } else {
                 assert!(split.iter().all(|event| event.key != whole.key), "{name}");
+            }
+        }
+    }
+}
+
+/// What would be stored of an event, in the form that two deliveries under one key are compared in.
+fn stored(case: &Event, event: &providers::Event) -> Vec<u8> {
+    let body = match &event.part {
+        Some(Part::Slice(range)) => &case.body.as_bytes()[range.clone()],
+        Some(Part::Bytes(bytes)) => bytes,
+        None => case.body.as_bytes(),
+    };
+    let headers = lower(&case.headers);
+    let content_type = headers.iter().find(|(name, _)| name == "content-type");
+    let content_type = content_type.map(|(_, value)| value.as_slice());
+    let canonical = json::canonical(&json::view(content_type, body), event.volatile);
+    canonical.unwrap_or_else(|| body.to_vec())
+}
+
+#[test]
+fn a_retry_is_no_conflict() {
+    for provider in ALL {
+        let cases = load(*provider).event;
+        for case in cases.iter().filter(|case| case.retry_of.is_some()) {
+            let name = format!("{}: {}", provider.name(), case.name);
+            let first = cases.iter().find(|first| Some(&first.name) == case.retry_of.as_ref());
+            let first = first.unwrap();
+            let before = read(*provider, first, true).unwrap();
+            for event in read(*provider, case, true).unwrap() {
+                let same = before.iter().find(|before| before.key == event.key).unwrap();
+                let (old, new) = (stored(first, same), stored(case, &event));
+                let [old, new] = [&old, &new].map(|text| String::from_utf8_lossy(text));
+                assert_eq!(old, new, "{name}: it would be answered 409: what is volatile?");
             }
         }
     }
