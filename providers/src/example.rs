@@ -21,11 +21,6 @@ pub(crate) fn filled(draft: &Draft<'_>, example: &str, texts: &[(&str, &str)]) -
     })
 }
 
-/// A time as RFC 3339 writes it.
-pub(crate) fn date(at_s: i64) -> Option<String> {
-    Some(jiff::Timestamp::from_second(at_s).ok()?.to_string())
-}
-
 /// An envelope that says its kind in `/type` and what it is about at `entity`.
 pub(crate) fn envelope(kind: &str, entity: &str) -> Vec<u8> {
     let body = written(json!({ "type": kind }));

@@ -17,7 +17,7 @@ use crate::{
     Draft, Event, Facts, Part, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
     Window,
 };
-use crate::{example, identity, json};
+use crate::{example, identity};
 pub(crate) use family::{FORGEJO, Forge, GITEA, GOGS};
 
 /// The JSON that is signed. All that is read is inside it, so nothing else may be there: a form

@@ -29,6 +29,9 @@ mod tag_list;
 pub mod text;
 
 mod adyen;
+mod airtable;
+mod asana;
+mod auth0;
 mod aws_sns;
 mod bitbucket_cloud;
 mod bitbucket_data_center;
@@ -36,70 +39,67 @@ mod box_com;
 mod braintree;
 mod buildkite;
 mod calendly;
+mod chargebee;
 mod circleci;
 mod cloudevents;
+mod coinbase_commerce;
 mod contentful;
 mod discord;
 mod discourse;
 mod docker_hub;
 mod docusign;
+mod dropbox;
 mod event_grid;
 mod gitea;
-mod airtable;
-mod asana;
-mod auth0;
-mod chargebee;
-mod coinbase_commerce;
-mod dropbox;
 mod github;
 mod gitlab;
+mod gocardless;
 mod google_pubsub;
 mod heroku;
 mod hubspot;
 mod intercom;
 mod jira;
+mod klaviyo;
+mod line;
 mod linear;
 mod mailgun;
 mod mandrill;
+mod meta;
 mod microsoft_graph;
+mod mollie;
 mod netlify;
+mod notion;
 mod npm_hooks;
+mod okta;
+mod paddle;
 mod pagerduty;
 mod patreon;
 mod paypal;
 mod plaid;
-mod sendgrid;
-mod sentry;
-mod gocardless;
-mod klaviyo;
-mod line;
-mod meta;
-mod mollie;
-mod notion;
-mod okta;
-mod paddle;
 mod postmark;
 mod quickbooks;
 mod razorpay;
 mod recurly;
 mod sanity;
+mod sendgrid;
+mod sentry;
 mod shopify;
 mod slack;
 mod square;
 mod standard_webhooks;
 mod stripe;
+mod telegram;
 mod trello;
 mod twilio;
 mod twitch;
 mod typeform;
 mod vercel;
 mod wise;
-mod workos;
-mod zendesk;
-mod telegram;
 mod woocommerce;
+mod workos;
 mod x_twitter;
 mod xero;
+mod zendesk;
 mod zoom;
 
 pub use admit::{Admitted, Reading, admit, admit_with_keys};
@@ -122,6 +122,9 @@ pub fn find(name: &str) -> Option<&'static dyn Provider> {
 /// Every provider that needs no further configuration, by name.
 pub static ALL: &[&dyn Provider] = &[
     &adyen::Adyen,
+    &airtable::Airtable,
+    &asana::Asana,
+    &auth0::Auth0,
     &aws_sns::AwsSns,
     &bitbucket_cloud::BitbucketCloud,
     &bitbucket_data_center::BitbucketDataCenter,
@@ -129,60 +132,55 @@ pub static ALL: &[&dyn Provider] = &[
     &braintree::Braintree,
     &buildkite::Buildkite,
     &calendly::Calendly,
+    &chargebee::Chargebee,
     &circleci::CircleCi,
-    &asana::Asana,
     &standard_webhooks::CLERK,
     &cloudevents::CloudEvents,
+    &coinbase_commerce::CoinbaseCommerce,
     &contentful::Contentful,
     &discord::Discord,
     &discourse::Discourse,
     &docker_hub::DockerHub,
     &docusign::DocuSign,
+    &dropbox::Dropbox,
     &event_grid::EventGrid,
     &gitea::FORGEJO,
     &gitea::GITEA,
-    &airtable::Airtable,
-    &asana::Asana,
-    &auth0::Auth0,
-    &chargebee::Chargebee,
-    &standard_webhooks::CLERK,
-    &coinbase_commerce::CoinbaseCommerce,
-    &dropbox::Dropbox,
     &github::GitHub,
     &gitlab::GitLab,
+    &gocardless::GoCardless,
     &gitea::GOGS,
     &google_pubsub::GooglePubSub,
     &heroku::Heroku,
     &hubspot::HubSpot,
     &intercom::Intercom,
     &jira::Jira,
+    &klaviyo::Klaviyo,
+    &line::Line,
     &linear::Linear,
     &mailgun::Mailgun,
     &mandrill::Mandrill,
-    &microsoft_graph::MicrosoftGraph,
-    &netlify::Netlify,
-    &npm_hooks::NpmHooks,
-    &gocardless::GoCardless,
-    &klaviyo::Klaviyo,
-    &line::Line,
     &meta::Meta,
+    &microsoft_graph::MicrosoftGraph,
     &mollie::Mollie,
+    &netlify::Netlify,
     &notion::Notion,
+    &npm_hooks::NpmHooks,
     &okta::Okta,
     &standard_webhooks::OPENAI,
+    &paddle::Paddle,
     &pagerduty::PagerDuty,
     &patreon::Patreon,
     &paypal::PayPal,
     &plaid::Plaid,
-    &paddle::Paddle,
     &postmark::Postmark,
     &quickbooks::QuickBooks,
     &razorpay::Razorpay,
     &recurly::Recurly,
     &standard_webhooks::RESEND,
+    &sanity::Sanity,
     &sendgrid::SendGrid,
     &sentry::Sentry,
-    &sanity::Sanity,
     &shopify::Shopify,
     &slack::Slack,
     &square::Square,
@@ -190,17 +188,17 @@ pub static ALL: &[&dyn Provider] = &[
     &stripe::Stripe,
     &standard_webhooks::SUPABASE_AUTH,
     &standard_webhooks::SVIX,
+    &telegram::Telegram,
     &trello::Trello,
     &twilio::Twilio,
     &twitch::Twitch,
     &typeform::Typeform,
     &vercel::Vercel,
     &wise::Wise,
-    &workos::WorkOs,
-    &zendesk::Zendesk,
-    &telegram::Telegram,
     &woocommerce::WooCommerce,
+    &workos::WorkOs,
     &x_twitter::X,
     &xero::Xero,
+    &zendesk::Zendesk,
     &zoom::Zoom,
 ];

@@ -59,11 +59,6 @@ pub fn mail_date_us(text: &str) -> Option<i64> {
     Some(at.timestamp().as_microsecond())
 }
 
-/// A time that its sender writes without a zone and means as UTC, as microseconds since 1970.
-pub(crate) fn utc_us(text: &str) -> Option<i64> {
-    date_us(text).or_else(|| date_us(&format!("{text}Z")))
-}
-
 /// A number such as `1712345678` or `1712345678.123456` as microseconds since 1970.
 ///
 /// Read as decimal text: a float of this size has lost its last digits. Digits beyond the

@@ -10,7 +10,7 @@ mod entities;
 use self::entities::decoded;
 use crate::body_tag::BodyTag;
 use crate::sign::Encoding;
-use crate::text::utc_us;
+use crate::text::utc_date_us;
 use crate::{
     Draft, Event, Facts, Handshake, Handshaking, Position, Proved, Provider, Rejection, Reply,
     Request, Secret, Signed, Verified, Window,
@@ -92,7 +92,7 @@ impl Provider for WooCommerce {
             key: identity::digest(&[id.as_bytes(), request.body]),
             kind: identity::kind(&[&topic]),
             entity: entity.or_else(|| identity::entity(&[Some(&own)])),
-            position: Position::at(at.and_then(utc_us)),
+            position: Position::at(at.and_then(utc_date_us)),
             volatile: &[],
             part: None,
         }])

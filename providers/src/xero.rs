@@ -6,7 +6,7 @@
 
 use crate::body_tag::BodyTag;
 use crate::sign::Encoding;
-use crate::text::utc_us;
+use crate::text::utc_date_us;
 use crate::{
     Draft, Event, Facts, Part, Position, Proved, Provider, Rejection, Reply, Request, Secret,
     Signed, Verified, Window,
@@ -72,7 +72,7 @@ impl Provider for Xero {
                 key: batch::digest(&[&number], item.json),
                 kind: identity::kind(&[category.unwrap_or_default(), kind.unwrap_or_default()]),
                 entity: identity::entity(&[tenant, resource]).or(identity::entity(&[resource])),
-                position: Position { occurred_at_us: at.and_then(utc_us), sequence },
+                position: Position { occurred_at_us: at.and_then(utc_date_us), sequence },
                 volatile: &[],
                 part: Some(Part::Slice(item.range.clone())),
             })

@@ -1,7 +1,7 @@
 //! Signed times. They are read before the signature is checked and judged after it.
 
 use crate::Rejection;
-use crate::text::{Unit, date_us, utc_us};
+use crate::text::{Unit, date_us, utc_date_us};
 
 /// A signed time, in seconds since 1970.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl Stamp {
 
     /// Reads a time of RFC 3339 that may lack its zone and then means UTC.
     pub(crate) fn utc(header: &'static str, text: &[u8]) -> Result<Self, Rejection> {
-        let us = std::str::from_utf8(text).ok().and_then(utc_us);
+        let us = std::str::from_utf8(text).ok().and_then(utc_date_us);
         let us = us.ok_or(Rejection::HeaderMalformed(header, "the time is not of ISO 8601"))?;
         Ok(Self(us.div_euclid(1_000_000)))
     }

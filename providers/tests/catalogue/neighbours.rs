@@ -119,8 +119,7 @@ fn a_proof_header_bent_in_any_character_is_refused() {
     valid(|provider, name, file, case| {
         let mut bends = 0;
         for (index, (header, value)) in case.headers.iter().enumerate() {
-            if !is_proof(file, case, header) {
-            if !is_proof(file, header) || is_spare(provider, file, case, index) {
+            if !is_proof(file, case, header) || is_spare(provider, file, case, index) {
                 continue;
             }
             for entry in deciding_entries(provider, file, case, index) {
