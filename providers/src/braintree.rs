@@ -1,7 +1,8 @@
 //! Braintree: an HMAC-SHA1 over a payload of base64, both in fields of a form. The key is the SHA-1
 //! of the private key; the public key chooses among several signatures. The payload is XML.
 //!
-//! Source: developer.paypal.com/braintree, "Webhooks: parse"; braintree_python, webhook_notification.
+//! Source: developer.paypal.com/braintree, "Webhooks: parse"; braintree_python,
+//! webhook_notification.
 
 mod notification;
 

@@ -2,7 +2,8 @@
 //! over method, path and query instead, which says nothing of the body; a signature, where there
 //! is one, decides alone.
 //!
-//! Source: developer.atlassian.com/cloud/jira/platform/webhooks, and understanding-jwt-for-connect-apps.
+//! Source: developer.atlassian.com/cloud/jira/platform/webhooks, and its
+//! understanding-jwt-for-connect-apps.
 
 mod connect;
 mod issue;
