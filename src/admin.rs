@@ -5,6 +5,7 @@
 //! browser. It decides nothing: it asks the ledger and says what the ledger says.
 
 mod answer;
+mod destinations;
 mod health;
 mod ledger;
 mod operate;
@@ -163,6 +164,7 @@ fn api_paths(paths: &mut ServiceConfig) {
         .service(post("/replays", operate::replays))
         .service(post("/retries", operate::retries))
         .service(post("/prune", operate::prune))
+        .service(get("/destinations", destinations::list))
         .service(get("/routes", setup::routes))
         .service(both("/pauses", stop::pauses, stop::pause))
         .service(post("/pauses/resume", stop::resume))

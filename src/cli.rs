@@ -6,6 +6,7 @@
 mod check;
 mod client;
 mod deliveries;
+mod destinations;
 mod explain;
 mod failure;
 mod health;
@@ -106,6 +107,8 @@ enum Command {
     /// What goes where
     #[command(subcommand)]
     Routes(routes::Routes),
+    /// Lists where jobs go: circuits, what destinations are bounded to, and what runs
+    Destinations,
     /// Stops a source, a route, a destination or a lane: what is recorded stays recorded
     Pause(stop::Pause),
     /// Lets something paused go on
@@ -165,6 +168,7 @@ fn obey(global: &Global, command: Command) -> Result<(), Failure> {
         Command::Jobs(jobs) => settings::block_on(jobs.run(global)),
         Command::Replay(replay) => settings::block_on(replay.run(global)),
         Command::Routes(routes) => settings::block_on(routes.run(global)),
+        Command::Destinations => settings::block_on(destinations::list(global)),
         Command::Pause(pause) => settings::block_on(pause.run(global)),
         Command::Resume(resume) => settings::block_on(resume.run(global)),
         Command::Pauses => settings::block_on(stop::list(global)),

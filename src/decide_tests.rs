@@ -29,6 +29,7 @@ fn route() -> Route {
         on_uncertain: OnDead::Continue,
         idempotent: true,
         reconciles: false,
+        frees: Arc::default(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub mod admin;
 pub mod app;
+pub mod breaker;
+pub mod circuit;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -3,13 +3,14 @@
 //!
 //! It never claims, and it never writes without the lease's token.
 
+use crate::breaker::Breaker;
 use crate::clock::Clock;
 use crate::decide::decide;
 use crate::deliver::Destinations;
 use crate::job::{Attempt, Class, Effect, Fault, Lease, Outcome, Parcel};
 use crate::keep::Keeper;
 use crate::source::Route;
-use crate::store::{Settled, Settlement, Store, StoreError};
+use crate::store::{Settled, Settlement, Store, StoreError, Trial};
 use crate::telemetry::Metrics;
 use futures_util::FutureExt;
 use std::collections::HashMap;
@@ -24,6 +25,8 @@ pub struct Work {
     pub lease: Lease,
     /// Given back when the destination has answered: the settle does not hold up the next job.
     pub place: OwnedSemaphorePermit,
+    /// The job tries a destination whose circuit is not closed.
+    pub trial: Option<Trial>,
 }
 
 /// Everything that processing a lease needs.
@@ -34,6 +37,8 @@ pub struct Processor {
     pub destinations: Arc<Destinations>,
     /// Routes by name.
     pub routes: HashMap<Arc<str>, Arc<Route>>,
+    /// Hears of every attempt how the destination is.
+    pub breaker: Arc<Breaker>,
     /// Keeps leases alive.
     pub keeper: Arc<Keeper>,
     /// Counts.
@@ -54,8 +59,10 @@ const SETTLE_AGAIN: Duration = Duration::from_millis(500);
 impl Processor {
     /// Processes one lease to its end.
     pub async fn run(&self, work: Work) {
-        let Work { lease, place } = work;
+        let Work { lease, place, trial } = work;
         let lost = self.keeper.hold(&lease);
+        let trial = self.breaker.keep(trial);
+        let destination = self.routes.get(&lease.route).map_or("", |route| &route.destination);
         let started_us = self.clock.now_us();
         let outcome = tokio::select! {
             outcome = self.deliver(&lease) => outcome,
@@ -64,16 +71,19 @@ impl Processor {
                 tracing::warn!(job = %lease.job, attempt = lease.attempt,
                     "lost the lease while delivering; the attempt was broken off");
                 self.keeper.release(&lease);
-                return;
+                return self.breaker.end(trial, None).await;
             }
             () = self.cut_off() => Outcome::new(Class::Uncertain,
-                "broken off by the shutdown of the worker, outcome unknown"),
+                "broken off by the shutdown of the worker, outcome unknown")
+                .blaming(Fault::Posthouse),
         };
         drop(place);
         let ended_us = self.clock.now_us();
+        self.breaker.count(destination, &lease, &trial, &outcome).await;
         let attempt = Attempt { started_us, ended_us, worker: self.worker.clone(), outcome };
-        self.settle(&lease, attempt).await;
+        let settled = self.settle(&lease, attempt).await;
         self.keeper.release(&lease);
+        self.breaker.end(trial, settled.as_ref()).await;
     }
 
     /// Calls the destination. A panic in it is a failed attempt.
@@ -124,8 +134,10 @@ impl Processor {
     }
 
     /// Decides and settles; while the store is down, again and again as long as the lease may
-    /// still be ours. After that a sweep settles the job in our place.
-    async fn settle(&self, lease: &Lease, mut attempt: Attempt) {
+    /// still be ours. After that a sweep settles the job in our place. Returns what was settled.
+    async fn settle(&self, lease: &Lease, mut attempt: Attempt) -> Option<Outcome> {
+        let route = self.routes.get(&lease.route);
+        let frees = route.map(|route| route.frees.clone()).unwrap_or_default();
         loop {
             let effect = self.decide(lease, &attempt.outcome);
             let settlement = Settlement {
@@ -133,14 +145,18 @@ impl Processor {
                 attempt: attempt.clone(),
                 effect: effect.clone(),
                 expired_by_us: None,
+                frees: frees.clone(),
             };
             match self.store.settle(settlement).await {
-                Ok(Settled::Done) => return self.settled(lease, &attempt, &effect),
+                Ok(Settled::Done) => {
+                    self.settled(lease, &attempt, &effect);
+                    return Some(attempt.outcome);
+                }
                 Ok(Settled::LeaseLost) => {
                     self.metrics.leases_lost.inc();
                     tracing::warn!(job = %lease.job, attempt = lease.attempt, token = lease.token,
                         "the settle was refused: the lease is lost");
-                    return;
+                    return None;
                 }
                 Err(StoreError::Refused(error)) if !attempt.outcome.writes.is_empty() => {
                     let text = format!("the handler's writes were refused: {error}");
@@ -150,7 +166,7 @@ impl Processor {
                     if !self.keeper.may_still_hold(lease) {
                         tracing::error!(job = %lease.job, attempt = lease.attempt, %error,
                             "could not settle before the lease ended; a sweep will take it over");
-                        return;
+                        return None;
                     }
                     tracing::warn!(job = %lease.job, %error, "could not settle; trying again");
                     tokio::time::sleep(SETTLE_AGAIN).await;

@@ -3,10 +3,12 @@
 //! `config` makes them; everything else reads them. Nothing here does I/O.
 
 mod order;
+mod rate;
 mod retry;
 mod stop;
 
 pub use order::{Order, OrderBy};
+pub use rate::Rate;
 pub use retry::{Retry, Statuses};
 pub use stop::{Scope, Stop};
 
@@ -67,6 +69,9 @@ pub struct Route {
     pub idempotent: bool,
     /// The destination can be asked whether an uncertain attempt happened.
     pub reconciles: bool,
+    /// All routes of the destination, this one too, if it bounds what runs at once: a job that ends
+    /// lets one of theirs run.
+    pub frees: Arc<[Arc<str>]>,
 }
 
 /// What happens to a lane whose head died or is uncertain.
@@ -174,6 +179,18 @@ pub struct CommandDestination {
     pub argv: Vec<String>,
     /// After this the whole process group is killed.
     pub timeout: Duration,
+}
+
+impl Destination {
+    /// What kind of thing it is, as the configuration says it.
+    pub fn kind(&self) -> &'static str {
+        match self.target {
+            Target::Http(_) => "http",
+            Target::Command(_) => "command",
+            Target::Log => "log",
+            Target::Handler { .. } => "handler",
+        }
+    }
 }
 
 impl Route {

@@ -84,6 +84,7 @@ impl Sweeper {
                 attempt: attempt.clone(),
                 effect: effect.clone(),
                 expired_by_us: Some(now_us),
+                frees: self.routes.get(&lease.route).map(|r| r.frees.clone()).unwrap_or_default(),
             };
             if self.store.settle(settlement).await? == Settled::Done {
                 taken += 1;

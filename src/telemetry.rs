@@ -43,6 +43,12 @@ pub struct Metrics {
     pub takeovers: IntCounter,
     /// Settles refused because the lease was lost.
     pub leases_lost: IntCounter,
+    /// Times that a circuit opened, after a trial that failed too, by destination.
+    pub circuit_opened: IntCounterVec,
+    /// 1 while a circuit is not closed, by destination; set when read.
+    pub circuit_open: IntGaugeVec,
+    /// Looks at the table for jobs to take.
+    pub claims: IntCounter,
     /// Jobs by state, open and dead ones; set when read.
     pub jobs: IntGaugeVec,
     /// Seconds since the oldest job that may run became due; set when read.
@@ -76,11 +82,11 @@ impl Metrics {
             registry.register(Box::new(counter.clone()))?;
             Ok::<_, MetricsError>(counter)
         };
-        let jobs = IntGaugeVec::new(
-            Opts::new("posthouse_jobs", "Jobs by state: open and dead."),
-            &["state"],
-        )?;
-        registry.register(Box::new(jobs.clone()))?;
+        let gauges = |name: &str, help: &str, label: &str| {
+            let gauges = IntGaugeVec::new(Opts::new(name, help), &[label])?;
+            registry.register(Box::new(gauges.clone()))?;
+            Ok::<_, MetricsError>(gauges)
+        };
         let answer = HistogramOpts::new("posthouse_answer_seconds", "Request complete to answer.");
         let answer_seconds = Histogram::with_opts(answer.buckets(SECONDS.to_vec()))?;
         registry.register(Box::new(answer_seconds.clone()))?;
@@ -101,7 +107,10 @@ impl Metrics {
             reconciled: vec("posthouse_reconciled_total", "Asked.", &["route", "answer"])?,
             takeovers: counter("posthouse_takeovers_total", "Leases that ended unsettled.")?,
             leases_lost: counter("posthouse_leases_lost_total", "Settles refused by fencing.")?,
-            jobs,
+            circuit_opened: vec("posthouse_circuit_opened_total", "Opened.", &["destination"])?,
+            circuit_open: gauges("posthouse_circuit_open", "1: not closed.", "destination")?,
+            claims: counter("posthouse_claims_total", "Looks for jobs to take.")?,
+            jobs: gauges("posthouse_jobs", "Jobs by state: open and dead.", "state")?,
             oldest_ready_seconds: gauge(
                 "posthouse_oldest_ready_seconds",
                 "Age of the oldest due job.",

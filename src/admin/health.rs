@@ -105,6 +105,11 @@ impl Admin {
     async fn read_gauges(&self) -> Result<(), StoreError> {
         let backlog = self.store.backlog().await?;
         let paused = self.store.pauses().await?;
+        let circuits = self.store.circuits().await?;
+        for (name, _) in self.destinations.iter().filter(|(_, to)| to.circuit.is_some()) {
+            let is_open = circuits.iter().any(|row| *row.destination == **name);
+            self.metrics.circuit_open.with_label_values(&[&**name]).set(is_open.into());
+        }
         let counted = |state: &State| !matches!(state, State::Succeeded | State::Cancelled);
         for state in State::ALL.into_iter().filter(counted) {
             let of_state = backlog.jobs.iter().filter(|(counted, _)| *counted == state);

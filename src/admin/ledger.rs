@@ -7,7 +7,8 @@ use crate::clock::Time;
 use crate::delivery::DeliveryId;
 use crate::job::{JobId, State};
 use crate::store::{
-    AttemptView, DeliveryFilter, JobFilter, JobView, OperationView, PauseView, StoreError,
+    AttemptView, CircuitView, DeliveryFilter, JobFilter, JobView, OperationView, PauseView,
+    StoreError,
 };
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -124,6 +125,9 @@ struct Explained {
     /// Its route, its destination or its lane takes no jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<PauseView>,
+    /// Its destination fails, and is left alone until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    circuit: Option<CircuitView>,
     attempts: Vec<AttemptView>,
 }
 
@@ -141,7 +145,7 @@ impl Admin {
         jobs: Vec<JobView>,
         attempts: Vec<AttemptView>,
     ) -> Result<Vec<Explained>, StoreError> {
-        let pauses = self.store.pauses().await?;
+        let (pauses, circuits) = (self.store.pauses().await?, self.store.circuits().await?);
         let mut all = Vec::with_capacity(jobs.len());
         for job in jobs {
             let behind = match job.state {
@@ -150,8 +154,12 @@ impl Admin {
             };
             let paused = pauses.iter().find(|pause| self.stops(pause, &job));
             let paused = paused.filter(|_| job.state.is_open()).cloned();
+            // What runs is on its way already, and what waits in its lane waits for that first.
+            let may_run = matches!(job.state, State::Ready | State::Retrying);
+            let circuit = self.circuit_of(&job.route, &circuits).filter(|_| may_run).cloned();
             let of_job = attempts.iter().filter(|attempt| attempt.job == job.id);
-            all.push(Explained { behind, paused, attempts: of_job.cloned().collect(), job });
+            let attempts = of_job.cloned().collect();
+            all.push(Explained { behind, paused, circuit, attempts, job });
         }
         Ok(all)
     }

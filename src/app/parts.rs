@@ -1,6 +1,7 @@
 //! Makes the parts of the two sides of the work out of the configuration.
 
 use super::StartError;
+use crate::breaker::Breaker;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::deliver::{Destinations, Handler};
@@ -11,7 +12,7 @@ use crate::receive::{Entry, Intake};
 use crate::reconcile::Reconciler;
 use crate::refusals;
 use crate::source::Route;
-use crate::store::Store;
+use crate::store::{Limits, Store};
 use crate::sweep::Sweeper;
 use crate::telemetry::Metrics;
 use std::collections::{BTreeMap, HashMap};
@@ -69,7 +70,16 @@ impl Parts<'_> {
             metrics: self.metrics.clone(),
         };
         loops.spawn(reconciler.run());
+        let breaker = Arc::new(Breaker::new(
+            self.store.clone(),
+            self.clock.clone(),
+            self.metrics.clone(),
+            config.workers.lease,
+            &config.destinations,
+            &config.routes,
+        ));
         let processor = Processor {
+            breaker: breaker.clone(),
             store: self.store.clone(),
             destinations,
             routes,
@@ -81,6 +91,9 @@ impl Parts<'_> {
             deadline,
         };
         let claimer = Claimer {
+            breaker,
+            limits: limits(config),
+            metrics: self.metrics.clone(),
             store: self.store.clone(),
             clock: self.clock.clone(),
             routes: config
@@ -97,6 +110,18 @@ impl Parts<'_> {
         };
         Ok(tokio::spawn(queue::work(claimer, Arc::new(processor))))
     }
+}
+
+/// What all processes together may do to the destinations that are bounded.
+fn limits(config: &Config) -> BTreeMap<Arc<str>, Arc<Limits>> {
+    let limits = config.destinations.iter().filter_map(|(name, destination)| {
+        let (rate_per_s, concurrency) = (destination.rate_per_s, destination.concurrency);
+        rate_per_s.or(concurrency)?;
+        let of = config.routes.iter().filter(|route| route.destination == *name);
+        let routes = of.map(|route| route.name.clone()).collect();
+        Some((name.clone(), Arc::new(Limits { rate_per_s, concurrency, routes })))
+    });
+    limits.collect()
 }
 
 /// The receiving side.

@@ -83,6 +83,15 @@ fn an_open_job_says_what_it_waits_for() {
     let late = json!({ "id": "43-0", "route": "crm", "state": "ready",
         "due_at": "2026-03-01T11:59:00Z" });
     assert!(told(late.clone()).contains("no worker took it"));
+    let mut alone = late.clone();
+    alone["circuit"] = json!({ "state": "open", "since": "2026-03-01T11:58:00Z",
+        "until": "2026-03-01T12:00:20Z", "opens": 2, "reason": "the trial failed: 503" });
+    let told_open = told(alone.clone());
+    let expected = "its destination's CIRCUIT is open since 2026-03-01T11:58:00Z (2m 0s ago): the \
+        trial failed: 503; one job tries it 2026-03-01T12:00:20Z (in 20s)\n";
+    assert!(told_open.contains(expected) && !told_open.contains("no worker"), "{told_open}");
+    alone["circuit"]["state"] = json!("half_open");
+    assert!(told(alone).contains("503; one job tries it now\n"));
     let mut paused = late;
     paused["paused"] = json!({ "scope": "route", "name": "crm", "reason": "answered 410" });
     let paused = told(paused);

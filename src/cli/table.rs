@@ -57,7 +57,7 @@ pub(super) fn shown(item: &Value, field: &str) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) if text.is_empty() => "-".to_owned(),
-        Value::String(text) if field.ends_with("_at") || field.ends_with("since") => short(text),
+        Value::String(text) if is_time(field) => short(text),
         Value::String(text) => text.clone(),
         Value::Array(list) if list.is_empty() => "-".to_owned(),
         Value::Array(list) => {
@@ -66,6 +66,11 @@ pub(super) fn shown(item: &Value, field: &str) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Whether a field holds a time.
+fn is_time(field: &str) -> bool {
+    ["_at", "since", "until"].iter().any(|end| field.ends_with(end))
 }
 
 /// A text of at most so many characters, with a mark where it was cut.

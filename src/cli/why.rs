@@ -38,6 +38,9 @@ pub(super) fn why(job: &Value, state: &str, now_us: Micros) -> Vec<String> {
         let reason = paused("reason");
         facts.push(format!("its {scope} is PAUSED: {reason}; posthouse resume {scope} {name}"));
     }
+    if job["circuit"].is_object() {
+        facts.push(left_alone(&job["circuit"], now_us));
+    }
     if job["halts_lane"] == true {
         facts.push("HALTS its lane: what comes after it waits".to_owned());
     }
@@ -64,6 +67,17 @@ pub(super) fn why(job: &Value, state: &str, now_us: Micros) -> Vec<String> {
         facts.push(format!("replays    job {old}"));
     }
     facts
+}
+
+/// Why a job that may run does not: its destination fails.
+fn left_alone(circuit: &Value, now_us: Micros) -> String {
+    let fact = |name: &str| field(circuit, name);
+    let next = match fact("state").as_str() {
+        "half_open" => "one job tries it now".to_owned(),
+        _ => format!("one job tries it {}", since(circuit, "until", now_us)),
+    };
+    let (begun, reason) = (since(circuit, "since", now_us), fact("reason"));
+    format!("its destination's CIRCUIT is open since {begun}: {reason}; {next}")
 }
 
 /// Whose fault it is, in a sentence.
@@ -99,7 +113,8 @@ fn untaken(job: &Value, now_us: Micros) -> String {
     let due = since(job, "due_at", now_us);
     let now = crate::clock::rfc3339(now_us);
     let waited = job["due_at"].as_str().and_then(|due| between(due, &now));
-    let is_late = waited.is_some_and(|waited| waited > UNTAKEN) && !job["paused"].is_object();
+    let is_stopped = job["paused"].is_object() || job["circuit"].is_object();
+    let is_late = waited.is_some_and(|waited| waited > UNTAKEN) && !is_stopped;
     let hint = if is_late { "; no worker took it: posthouse health" } else { "" };
     format!("may run    {due}{hint}")
 }

@@ -51,7 +51,21 @@ pub(super) fn routes(
         }
         checked.push(route);
     }
+    share_places(&mut checked, destinations);
     checked
+}
+
+/// Tells the routes of a destination that bounds what runs at once of one another.
+fn share_places(routes: &mut [Route], destinations: &BTreeMap<Arc<str>, Destination>) {
+    let mut of_destination: BTreeMap<Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
+    for route in routes.iter() {
+        of_destination.entry(route.destination.clone()).or_default().push(route.name.clone());
+    }
+    for route in routes {
+        let bounded = destinations.get(&route.destination).and_then(|to| to.concurrency);
+        let sharing = of_destination.get(&route.destination).filter(|_| bounded.is_some());
+        route.frees = sharing.map(|names| names.as_slice().into()).unwrap_or_default();
+    }
 }
 
 /// One end of a route, which must be there.
@@ -113,5 +127,6 @@ fn route(name: &str, source: &str, to: &str, keys: &RouteKeys, at: &Place<'_>) -
         on_uncertain: keys.on_uncertain,
         idempotent: true,
         reconciles: false,
+        frees: Arc::default(),
     }
 }

@@ -6,7 +6,7 @@ use sqlx::Arguments;
 use sqlx::postgres::PgArguments;
 use sqlx::sqlite::SqliteArguments;
 
-pub(super) fn encode(error: sqlx::error::BoxDynError) -> StoreError {
+fn encode(error: sqlx::error::BoxDynError) -> StoreError {
     StoreError::Refused(error.to_string())
 }
 
@@ -26,6 +26,17 @@ pub(super) fn bind_postgres(bound: &mut PgArguments, arg: Arg) -> Result<(), Sto
         Arg::OptInt(value) => bound.add(value),
         Arg::Text(value) => bound.add(value),
         Arg::Blob(value) => bound.add(value),
+    }
+    .map_err(encode)
+}
+
+pub(super) fn bind_column(bound: &mut PgArguments, column: Column) -> Result<(), StoreError> {
+    match column {
+        Column::Int(values) => bound.add(values),
+        Column::OptInt(values) => bound.add(values),
+        Column::Text(values) => bound.add(values),
+        Column::OptText(values) => bound.add(values),
+        Column::Blob(values) => bound.add(values),
     }
     .map_err(encode)
 }

@@ -5,8 +5,9 @@
 //! forgotten claim only means that the job is still ready.
 
 use super::body;
-use super::conn::{Pools, Row};
+use super::conn::{Pools, Row, Tx};
 use super::error::StoreError;
+use super::limit::{self, Limits};
 use super::sql::{Arg, Column};
 use crate::delivery::{DeliveryId, KeptHeaders, Micros};
 use crate::job::{JobId, LaneId, Lease, Parcel};
@@ -20,12 +21,25 @@ pub struct Claim {
     pub route: Arc<str>,
     /// The route's destination.
     pub destination: Arc<str>,
+    /// Nothing is taken while the destination's circuit is not closed.
+    pub circuit: bool,
+    /// What all processes together may do to the destination, if it is bounded.
+    pub limits: Option<Arc<Limits>>,
     /// At most so many.
     pub count: i64,
     /// The worker process.
     pub worker: Arc<str>,
     /// When the lease ends unless it is kept alive.
     pub lease_until_us: Micros,
+}
+
+/// What was claimed.
+#[derive(Clone, Debug, Default)]
+pub struct Claimed {
+    /// The leases, in the order of their jobs.
+    pub leases: Vec<Lease>,
+    /// When to look again: there may be jobs for which there was no room yet.
+    pub again_us: Option<Micros>,
 }
 
 /// Live jobs, then replays.
@@ -39,23 +53,29 @@ pub(super) async fn claim(
     pools: &Pools,
     claim: &Claim,
     now_us: Micros,
+) -> Result<Claimed, StoreError> {
+    let (taken, again_us) = match &claim.limits {
+        None => (take(&mut On::Pools(pools), claim, claim.count, now_us).await?, None),
+        Some(limits) => limit::take_alone(pools, claim, limits, now_us).await?,
+    };
+    Ok(Claimed { leases: leases(pools, claim, taken, now_us).await?, again_us })
+}
+
+/// Makes leases of what was taken.
+pub(super) async fn leases(
+    pools: &Pools,
+    claim: &Claim,
+    taken: Vec<Taken>,
+    now_us: Micros,
 ) -> Result<Vec<Lease>, StoreError> {
-    let mut rows = Vec::new();
-    for rank in RANKS {
-        let room = claim.count - rows.len() as i64;
-        if room > 0 {
-            let taken = take(pools, claim, rank, room, now_us).await?;
-            rows.extend(taken.into_iter().map(|row| (rank, row)));
-        }
-    }
-    if rows.is_empty() {
+    if taken.is_empty() {
         return Ok(Vec::new());
     }
-    let ids = rows.iter().map(|(_, row)| row.int(0).map(JobId));
+    let ids = taken.iter().map(|Taken(_, row)| row.int(0).map(JobId));
     let ids: Vec<JobId> = ids.collect::<Result<_, _>>()?;
     let parcels = parcels(pools, ids.iter().map(|id| id.delivery()).collect()).await?;
-    let mut leases = Vec::with_capacity(rows.len());
-    for ((rank, row), job) in rows.into_iter().zip(ids) {
+    let mut leases = Vec::with_capacity(taken.len());
+    for (Taken(rank, row), job) in taken.into_iter().zip(ids) {
         let Some(parcel) = parcels.get(&job.delivery()) else { continue };
         leases.push(Lease {
             job,
@@ -79,20 +99,46 @@ pub(super) async fn claim(
     Ok(leases)
 }
 
-async fn take(
-    pools: &Pools,
+/// Where jobs are taken: in statements of their own, or within a transaction.
+pub(super) enum On<'a> {
+    Pools(&'a Pools),
+    Tx(&'a mut Tx),
+}
+
+/// A job that runs now: its rank and its row.
+pub(super) struct Taken(i64, Row);
+
+/// Takes up to `count` jobs that may run now, live ones first.
+pub(super) async fn take(
+    on: &mut On<'_>,
+    claim: &Claim,
+    count: i64,
+    now_us: Micros,
+) -> Result<Vec<Taken>, StoreError> {
+    let mut taken = Vec::new();
+    for rank in RANKS {
+        let room = count - taken.len() as i64;
+        if room > 0 {
+            let rows = take_rank(on, claim, rank, room, now_us).await?;
+            taken.extend(rows.into_iter().map(|row| Taken(rank, row)));
+        }
+    }
+    Ok(taken)
+}
+
+async fn take_rank(
+    on: &mut On<'_>,
     claim: &Claim,
     rank: i64,
     room: i64,
     now_us: Micros,
 ) -> Result<Vec<Row>, StoreError> {
-    pools
-        .write_lazily(
-            "WITH due AS MATERIALIZED (
+    let text = "WITH due AS MATERIALIZED (
                 SELECT id FROM jobs WHERE route = $1 AND rank = $2 AND due_us <= $3
                     AND NOT EXISTS (SELECT 1 FROM pauses p
                         WHERE (p.scope = 'route' AND p.name = $1)
                         OR (p.scope = 'destination' AND p.name = $7))
+                    AND NOT EXISTS (SELECT 1 FROM circuits c WHERE c.destination = $8)
                     AND (lane IS NULL OR lane NOT IN
                         (SELECT p.lane FROM pauses p WHERE p.lane IS NOT NULL))
                 ORDER BY due_us, id LIMIT $4 {skip_locked})
@@ -100,18 +146,23 @@ async fn take(
                 token = token + 1, attempts = attempts + 1, tries = tries + 1
              FROM due WHERE jobs.id = due.id
              RETURNING jobs.id, lane, attempts, token, since_us, sequence, nonce, tries, position,
-                stale",
-            vec![
-                Arg::Text(claim.route.to_string()),
-                Arg::Int(rank),
-                Arg::Int(now_us),
-                Arg::Int(room),
-                Arg::Int(claim.lease_until_us),
-                Arg::Text(claim.worker.to_string()),
-                Arg::Text(claim.destination.to_string()),
-            ],
-        )
-        .await
+                stale";
+    // No destination has an empty name.
+    let circuit = if claim.circuit { claim.destination.to_string() } else { String::new() };
+    let args = vec![
+        Arg::Text(claim.route.to_string()),
+        Arg::Int(rank),
+        Arg::Int(now_us),
+        Arg::Int(room),
+        Arg::Int(claim.lease_until_us),
+        Arg::Text(claim.worker.to_string()),
+        Arg::Text(claim.destination.to_string()),
+        Arg::Text(circuit),
+    ];
+    match on {
+        On::Pools(pools) => pools.write_lazily(text, args).await,
+        On::Tx(tx) => tx.run(text, args).await,
+    }
 }
 
 async fn parcels(
@@ -152,73 +203,4 @@ async fn parcels(
             Ok((parcel.id, Arc::new(parcel)))
         })
         .collect()
-}
-
-/// Prolongs leases and returns those that were still held.
-pub(super) async fn extend(
-    pools: &Pools,
-    held: &[(JobId, i64)],
-    lease_until_us: Micros,
-) -> Result<Vec<JobId>, StoreError> {
-    let rows = pools
-        .write_rows_lazily(
-            "WITH v(id, token) AS ({rows})
-             UPDATE jobs SET lease_until_us = $1 FROM v
-             WHERE jobs.id = v.id AND jobs.token = v.token AND jobs.state = 'running'
-             RETURNING jobs.id",
-            vec![Arg::Int(lease_until_us)],
-            vec![
-                Column::Int(held.iter().map(|(job, _)| job.0).collect()),
-                Column::Int(held.iter().map(|(_, token)| *token).collect()),
-            ],
-        )
-        .await?;
-    rows.iter().map(|row| row.int(0).map(JobId)).collect()
-}
-
-/// A running job whose lease has ended.
-#[derive(Clone, Debug)]
-pub struct Expired {
-    /// Enough of a lease to settle it in the place of the worker that is gone.
-    pub lease: Lease,
-    /// The worker that held it.
-    pub worker: String,
-}
-
-/// Finds running jobs whose lease ended before `now_us`.
-pub(super) async fn expired(
-    pools: &Pools,
-    now_us: Micros,
-    count: i64,
-) -> Result<Vec<Expired>, StoreError> {
-    let rows = pools
-        .read(
-            "SELECT id, route, lane, attempts, token, since_us, tries, coalesce(worker, '')
-             FROM jobs WHERE lease_until_us < $1 ORDER BY lease_until_us LIMIT $2",
-            vec![Arg::Int(now_us), Arg::Int(count)],
-        )
-        .await?;
-    let mut expired = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let job = JobId(row.int(0)?);
-        let lease = Lease {
-            job,
-            route: row.text(1)?.into(),
-            lane: row.opt_int(2)?.map(LaneId),
-            attempt: row.int(3)?,
-            tries: row.int(6)?,
-            token: row.int(4)?,
-            since_us: row.int(5)?,
-            entity: None,
-            sequence: None,
-            position: None,
-            stale: false,
-            rank: 0,
-            nonce: None,
-            claimed_us: now_us,
-            delivery: Arc::new(Parcel::nameless(job.delivery())),
-        };
-        expired.push(Expired { lease, worker: row.text(7)? });
-    }
-    Ok(expired)
 }

@@ -2,12 +2,12 @@
 //!
 //! Only this file and `sql` know which engine runs. It never decides what a statement means.
 
-use super::bind::{bind_postgres, bind_rows, bind_sqlite, encode};
+use super::bind::{bind_column, bind_postgres, bind_rows, bind_sqlite};
 use super::error::StoreError;
 use super::sql::{self, Arg, Column, Expanded, Slot};
 use sqlx::postgres::{PgArguments, PgPool, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqlitePool, SqliteRow};
-use sqlx::{Arguments, AssertSqlSafe, Executor, Postgres, Row as _, Sqlite, Transaction};
+use sqlx::{AssertSqlSafe, Executor, Postgres, Row as _, Sqlite, Transaction};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,6 +76,16 @@ impl Pools {
                 Tx::Postgres(pool.begin().await?, suspect.clone())
             }
         })
+    }
+
+    /// A transaction whose loss in a crash of the machine would do no harm.
+    pub(crate) async fn begin_lazily(&self) -> Result<Tx, StoreError> {
+        match self {
+            Self::Sqlite { .. } => self.begin().await,
+            Self::Postgres { lazy, suspect, .. } => {
+                Ok(Tx::Postgres(lazy.begin().await?, suspect.clone()))
+            }
+        }
     }
 
     /// One statement whose loss in a crash of the machine would do no harm.
@@ -228,16 +238,7 @@ async fn on_postgres<'c>(
     let expanded = sql::for_postgres(template, args.len(), &rows);
     let mut bound = PgArguments::default();
     args.into_iter().try_for_each(|arg| bind_postgres(&mut bound, arg))?;
-    for column in rows {
-        match column {
-            Column::Int(values) => bound.add(values),
-            Column::OptInt(values) => bound.add(values),
-            Column::Text(values) => bound.add(values),
-            Column::OptText(values) => bound.add(values),
-            Column::Blob(values) => bound.add(values),
-        }
-        .map_err(encode)?;
-    }
+    rows.into_iter().try_for_each(|column| bind_column(&mut bound, column))?;
     let found = executor.fetch_all(sqlx::query_with(text(&expanded), bound)).await?;
     Ok(found.into_iter().map(Row::Postgres).collect())
 }

@@ -7,12 +7,15 @@ mod bind;
 mod body;
 mod bulk;
 mod checkpoint;
+mod circuit;
 mod claim;
 mod conn;
 mod enter;
 mod error;
 mod group;
+mod hold;
 mod lanes;
+mod limit;
 mod listen;
 mod open;
 mod operate;
@@ -32,8 +35,11 @@ mod view;
 mod wake;
 
 pub use bulk::DeadFilter;
-pub use claim::{Claim, Expired};
+pub use circuit::Trial;
+pub use claim::{Claim, Claimed};
 pub use error::StoreError;
+pub use hold::Expired;
+pub use limit::Limits;
 pub use operate::Called;
 pub use rejections::Refusals;
 pub use replay::Replayed;
@@ -41,14 +47,14 @@ pub use resolve::{Doubt, Resolution};
 pub use retain::{Ages, Pruned};
 pub use settle::{Settled, Settlement};
 pub use view::{
-    AttemptView, Backlog, DeliveryFilter, DeliveryView, JobFilter, JobView, OperationView, Page,
-    PauseView, RejectionView,
+    AttemptView, Backlog, CircuitView, DeliveryFilter, DeliveryView, JobFilter, JobView,
+    OperationView, Page, PauseView, RejectionView,
 };
 pub use wake::{Due, Wake};
 
 use crate::clock::Clock;
 use crate::delivery::{Arrival, DeliveryId, Recorded};
-use crate::job::{JobId, Lease, State};
+use crate::job::{JobId, State};
 use bytes::Bytes;
 use conn::Pools;
 use group::{Bounds, Carry, Group};
@@ -163,7 +169,7 @@ impl Store {
     }
 
     /// Claims jobs that may run now.
-    pub async fn claim(&self, wanted: &Claim) -> Result<Vec<Lease>, StoreError> {
+    pub async fn claim(&self, wanted: &Claim) -> Result<Claimed, StoreError> {
         claim::claim(&self.pools, wanted, self.clock.now_us()).await
     }
 
@@ -174,7 +180,7 @@ impl Store {
         lease: Duration,
     ) -> Result<Vec<JobId>, StoreError> {
         let until_us = self.clock.now_us() + i64::try_from(lease.as_micros()).unwrap_or(i64::MAX);
-        claim::extend(&self.pools, held, until_us).await
+        hold::extend(&self.pools, held, until_us).await
     }
 
     /// Commits an attempt and its effect, if the lease still holds.
@@ -190,7 +196,7 @@ impl Store {
 
     /// Running jobs whose lease has ended.
     pub async fn expired(&self, count: i64) -> Result<Vec<Expired>, StoreError> {
-        claim::expired(&self.pools, self.clock.now_us(), count).await
+        hold::expired(&self.pools, self.clock.now_us(), count).await
     }
 
     /// Waits until nobody uses the database any more and closes it.

@@ -18,6 +18,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a request may wait for a connection before the store counts as down.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a claim may stand still in its transaction. It takes milliseconds.
+const CLAIM_IDLE: &str = "5s";
+
 /// Prepared statements kept for each SQLite connection: a batch statement has a text of its own
 /// for every number of rows.
 const STATEMENTS: usize = 1024;
@@ -104,7 +107,7 @@ async fn postgres(url: &str, connections: u32) -> Result<Pools, StoreError> {
         .statement_cache_capacity(256)
         .disable_statement_logging();
     let suspect = Arc::new(AtomicBool::new(false));
-    let pool = |commit: &'static str, count: u32| {
+    let pool = |commit: &'static str, idle: &'static str, count: u32| {
         let suspect = suspect.clone();
         PgPoolOptions::new()
             .max_connections(count)
@@ -118,13 +121,15 @@ async fn postgres(url: &str, connections: u32) -> Result<Pools, StoreError> {
             })
             .connect_with(options.clone().options([
                 ("synchronous_commit", commit),
+                ("idle_in_transaction_session_timeout", idle),
                 // What the locks are made for, whatever the database's own default is.
                 ("default_transaction_isolation", "read committed"),
             ]))
     };
-    let durable = pool("on", connections).await?;
-    // One for claims and one for heartbeats: they never wait for the disk.
-    let lazy = pool("off", 2).await?;
+    let durable = pool("on", "0", connections).await?;
+    // One for claims and one for heartbeats: they never wait for the disk. A process that is paused
+    // in the middle of a claim must not keep the row of a destination for itself.
+    let lazy = pool("off", CLAIM_IDLE, 2).await?;
     sqlx::migrate!("migrations/postgres").run(&durable).await.map_err(migration)?;
     Ok(Pools::Postgres { pool: durable, lazy, suspect })
 }

@@ -177,6 +177,8 @@ pub(super) async fn notify(tx: &mut Tx, due: &Due) -> Result<(), StoreError> {
     if !tx.is_shared() || due.is_empty() {
         return Ok(());
     }
-    tx.run("SELECT pg_notify('posthouse_jobs', $1)::text", vec![Arg::Text(due.told())]).await?;
+    for told in due.told() {
+        tx.run("SELECT pg_notify('posthouse_jobs', $1)::text", vec![Arg::Text(told)]).await?;
+    }
     Ok(())
 }

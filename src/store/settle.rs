@@ -14,6 +14,7 @@ use crate::delivery::Micros;
 use crate::job::{Attempt, Effect, JobId, LaneId, Lease, State, Value};
 use crate::source::{Scope, Stop};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// One lease with what came of it.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Settlement {
     pub effect: Effect,
     /// Only if the lease has ended by then: a sweep must not take a job that is alive after all.
     pub expired_by_us: Option<Micros>,
+    /// Routes of which a job may have waited for this one to end.
+    pub frees: Arc<[Arc<str>]>,
 }
 
 /// Whether a settlement was carried out.
@@ -69,6 +72,7 @@ pub(super) async fn batch(
         if let Effect::Retry { due_us } = settlement.effect {
             due.add(settlement.lease.route.clone(), due_us);
         }
+        settlement.frees.iter().for_each(|route| due.add(route.clone(), now_us));
     }
     notify(&mut tx, &due).await?;
     tx.commit().await?;
@@ -226,6 +230,6 @@ async fn advance_lanes(
     promote(tx, behind.collect(), now_us).await
 }
 
-fn bounded(text: &str) -> String {
+pub(super) fn bounded(text: &str) -> String {
     text.chars().filter(|c| *c != '\0').take(DETAIL_CHARS).collect()
 }

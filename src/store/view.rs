@@ -5,8 +5,8 @@ mod rows;
 mod shape;
 
 pub use shape::{
-    AttemptView, Backlog, DeliveryFilter, DeliveryView, JobFilter, JobView, OperationView, Page,
-    PauseView, RejectionView,
+    AttemptView, Backlog, CircuitView, DeliveryFilter, DeliveryView, JobFilter, JobView,
+    OperationView, Page, PauseView, RejectionView,
 };
 
 use super::conn::Pools;

@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
+/// Bytes of one notification: PostgreSQL refuses 8000, and with it the whole transaction.
+const TOLD_BYTES: usize = 7900;
+
 /// Later times are rounded up to this, so that a thousand jobs make few wake-ups.
 const STEP_US: Micros = 5_000;
 
@@ -32,14 +35,18 @@ impl Due {
         self.0.is_empty()
     }
 
-    /// As it is told to other processes: the first time of each route, as a notification holds
-    /// 8000 bytes. The slow poll of the others finds the rest.
-    pub(super) fn told(&self) -> String {
-        let told = self.0.iter().filter_map(|(route, times)| {
-            let first_us = times.first()?;
-            Some(format!("{route}@{first_us}"))
-        });
-        told.collect::<Vec<_>>().join(",")
+    /// As it is told to other processes, in as many texts as it takes: the first time of each
+    /// route. The slow poll of the others finds the rest.
+    pub(super) fn told(&self) -> Vec<String> {
+        let mut told: Vec<String> = Vec::new();
+        for (route, due_us) in self.0.iter().filter_map(|(r, times)| Some((r, times.first()?))) {
+            let one = format!("{route}@{due_us}");
+            match told.last_mut().filter(|text| text.len() + 1 + one.len() <= TOLD_BYTES) {
+                Some(text) => text.extend([",", &one]),
+                None => told.push(one),
+            }
+        }
+        told
     }
 
     /// What another process told. Whatever cannot be read is left to the slow poll.
@@ -121,5 +128,22 @@ impl Wake {
     /// wait counts: nothing is missed between looking and waiting.
     pub async fn wait(&self) {
         self.notify.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_heard_however_many_routes_there_are() {
+        let mut due = Due::default();
+        (0..300).for_each(|n| due.add(format!("{n:0>120}").into(), 1_700_000_000_000_000 + n));
+        let told = due.told();
+        assert!(told.len() > 1 && told.iter().all(|text| text.len() < 8000), "{}", told.len());
+        let mut heard = Due::default();
+        told.iter().for_each(|text| heard.extend(Due::heard(text)));
+        assert_eq!(heard, due);
+        assert!(Due::default().told().is_empty());
     }
 }

@@ -5,6 +5,9 @@ mod harness;
 
 mod ack;
 mod bulk;
+mod budget;
+mod circuit;
+mod circuit_pair;
 mod cli;
 mod config_cases;
 mod crash;

@@ -182,11 +182,13 @@ impl Walk {
         let wanted = Claim {
             route: self.route.as_str().into(),
             destination: "d".into(),
+            circuit: false,
+            limits: None,
             count: count as i64,
             worker: "w".into(),
             lease_until_us,
         };
-        let claimed = self.store.claim(&wanted).await?;
+        let claimed = self.store.claim(&wanted).await?.leases;
         let free = self.model.claimable();
         assert_eq!(claimed.len(), count.min(free.len()), "claimable: {free:?}");
         let live = free.iter().filter(|(rank, _)| *rank == 0).count();
@@ -218,7 +220,8 @@ impl Walk {
         };
         let outcome = Outcome::new(class, "model");
         let attempt = Attempt { started_us: now_us, ended_us: now_us, worker: "w".into(), outcome };
-        (Settlement { lease, attempt, effect, expired_by_us: None }, state, halt)
+        let frees = Default::default();
+        (Settlement { lease, attempt, effect, expired_by_us: None, frees }, state, halt)
     }
 
     async fn settle(&mut self) -> Result<(), StoreError> {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["delivery", "job", "clock", "source"],
     &["config"],
-    &["store", "telemetry", "decide", "deliver"],
-    &["keep", "refusals", "retry", "retain"],
+    &["store", "telemetry", "decide", "circuit", "deliver"],
+    &["keep", "breaker", "refusals", "retry", "retain"],
     &["replay"],
     &["process", "receive", "reconcile"],
     &["queue", "sweep", "http"],

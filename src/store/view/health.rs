@@ -1,13 +1,14 @@
 //! How much there is to do, what stands still, what was done, and whether the store works.
 
 use super::rows::operation;
-use super::shape::{Backlog, OperationView, PauseView};
+use super::shape::{Backlog, CircuitView, OperationView, PauseView};
 use crate::clock::Time;
 use crate::delivery::DeliveryId;
 use crate::job::JobId;
 use crate::store::error::StoreError;
 use crate::store::sql::Arg;
 use crate::store::{Store, state};
+use std::collections::BTreeMap;
 
 impl Store {
     /// What is paused.
@@ -20,6 +21,33 @@ impl Store {
                 Ok(PauseView { scope: row.text(0)?, name, reason, since: Time(row.int(3)?) })
             })
             .collect()
+    }
+
+    /// The circuits that are not closed.
+    pub async fn circuits(&self) -> Result<Vec<CircuitView>, StoreError> {
+        let text = "SELECT destination, state, since_us, until_us, opens, reason FROM circuits
+            ORDER BY destination";
+        let rows = self.pools.read(text, vec![]).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(CircuitView {
+                    destination: row.text(0)?,
+                    state: row.text(1)?,
+                    since: Time(row.int(2)?),
+                    until: Time(row.int(3)?),
+                    opens: row.int(4)?,
+                    reason: row.text(5)?,
+                })
+            })
+            .collect()
+    }
+
+    /// How many jobs run now, by route.
+    pub async fn running(&self) -> Result<BTreeMap<String, i64>, StoreError> {
+        let text = "SELECT route, count(*) FROM jobs WHERE lease_until_us IS NOT NULL
+            GROUP BY route";
+        let rows = self.pools.read(text, vec![]).await?;
+        rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
     }
 
     /// What operators did, the latest first.

@@ -144,6 +144,19 @@ pub struct PauseView {
     pub since: Time,
 }
 
+/// A circuit that is not closed, as shown.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of the ledger, see migrations/README.md")]
+pub struct CircuitView {
+    #[serde(skip)]
+    pub destination: String,
+    pub state: String,
+    pub since: Time,
+    pub until: Time,
+    pub opens: i64,
+    pub reason: String,
+}
+
 /// What an operator did, as shown.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of the ledger, see migrations/README.md")]

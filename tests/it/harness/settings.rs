@@ -19,10 +19,12 @@ pub fn out(stub: &Stub) -> String {
     destination("out", stub)
 }
 
-/// A destination of any name, which is a stub.
+/// A destination of any name, which is a stub. It has no circuit: most cases are about what
+/// becomes of each failure, however many there are.
 pub fn destination(name: &str, stub: &Stub) -> String {
     let url = stub.url();
     format!("[destinations.{name}]\ntype = \"http\"\nurl = {url:?}\nallow_private = true\n")
+        + "circuit.enabled = false\n"
 }
 
 /// A route. Further keys may follow.
