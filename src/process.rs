@@ -25,6 +25,8 @@ pub struct Work {
     pub lease: Lease,
     /// Given back when the destination has answered: the settle does not hold up the next job.
     pub place: OwnedSemaphorePermit,
+    /// The place among those of jobs that yield to live ones, if it is such a job.
+    pub background: Option<OwnedSemaphorePermit>,
     /// The job tries a destination whose circuit is not closed.
     pub trial: Option<Trial>,
 }
@@ -59,7 +61,7 @@ const SETTLE_AGAIN: Duration = Duration::from_millis(500);
 impl Processor {
     /// Processes one lease to its end.
     pub async fn run(&self, work: Work) {
-        let Work { lease, place, trial } = work;
+        let Work { lease, place, background, trial } = work;
         let lost = self.keeper.hold(&lease);
         let trial = self.breaker.keep(trial);
         let destination = self.routes.get(&lease.route).map_or("", |route| &route.destination);
@@ -78,6 +80,10 @@ impl Processor {
                 .blaming(Fault::Posthouse),
         };
         drop(place);
+        if background.is_some() {
+            drop(background);
+            self.store.wake().now([lease.route.clone()]);
+        }
         let ended_us = self.clock.now_us();
         self.breaker.count(destination, &lease, &trial, &outcome).await;
         let attempt = Attempt { started_us, ended_us, worker: self.worker.clone(), outcome };

@@ -103,6 +103,7 @@ impl Parts<'_> {
                 .collect(),
             worker,
             concurrency: config.workers.concurrency,
+            background: Arc::new(Semaphore::new((config.workers.concurrency / 2).max(1))),
             lease: config.workers.lease,
             poll: config.workers.poll,
             stop,

@@ -38,6 +38,9 @@ pub struct Claimer {
     pub worker: Arc<str>,
     /// Deliveries that may be under way at once.
     pub concurrency: usize,
+    /// Places of them that jobs may take which yield to live ones: half, so that a live job
+    /// never waits for a bulk of slow old ones.
+    pub background: Arc<Semaphore>,
     /// How long a lease lasts.
     pub lease: Duration,
     /// The slow poll beneath the wake-ups.
@@ -124,7 +127,7 @@ impl Claimer {
                     if !claimed.leases.is_empty() {
                         self.note_turn(&mut dirty, &route);
                     }
-                    if !hand_over(&leases, claimed, trial, free).await {
+                    if !self.hand_over(&leases, claimed, trial, free).await {
                         return;
                     }
                 }
@@ -210,6 +213,7 @@ impl Claimer {
             limits: self.limits.get(&destination).cloned(),
             destination,
             count: count as i64,
+            background: self.background.available_permits() as i64,
             worker: self.worker.clone(),
             lease_until_us: self.clock.now_us() + lease_us,
         }
@@ -222,19 +226,24 @@ impl Claimer {
     fn touch(&self) {
         self.alive_us.store(self.clock.now_us(), Ordering::Relaxed);
     }
-}
 
-/// Hands leases to the worker, each with its place. `false` when there is no worker any more.
-async fn hand_over(
-    leases: &mpsc::Sender<Work>,
-    claimed: Claimed,
-    mut trial: Option<Trial>,
-    free: Vec<OwnedSemaphorePermit>,
-) -> bool {
-    for (lease, place) in claimed.leases.into_iter().zip(free) {
-        if leases.send(Work { lease, place, trial: trial.take() }).await.is_err() {
-            return false;
+    /// Hands leases to the worker, each with its place. `false` when there is no worker any more.
+    async fn hand_over(
+        &self,
+        leases: &mpsc::Sender<Work>,
+        claimed: Claimed,
+        mut trial: Option<Trial>,
+        free: Vec<OwnedSemaphorePermit>,
+    ) -> bool {
+        for (lease, place) in claimed.leases.into_iter().zip(free) {
+            let yields = lease.rank > 0;
+            // There is one: nobody else takes any, and no more were claimed than there were.
+            let background =
+                if yields { self.background.clone().try_acquire_owned().ok() } else { None };
+            if leases.send(Work { lease, place, background, trial: trial.take() }).await.is_err() {
+                return false;
+            }
         }
+        true
     }
-    true
 }

@@ -27,6 +27,8 @@ pub struct Claim {
     pub limits: Option<Arc<Limits>>,
     /// At most so many.
     pub count: i64,
+    /// At most so many of them that yield to live ones.
+    pub background: i64,
     /// The worker process.
     pub worker: Arc<str>,
     /// When the lease ends unless it is kept alive.
@@ -118,6 +120,7 @@ pub(super) async fn take(
     let mut taken = Vec::new();
     for rank in RANKS {
         let room = count - taken.len() as i64;
+        let room = if rank == 0 { room } else { room.min(claim.background) };
         if room > 0 {
             let rows = take_rank(on, claim, rank, room, now_us).await?;
             taken.extend(rows.into_iter().map(|row| Taken(rank, row)));

@@ -68,6 +68,30 @@ both!(live_deliveries_overtake_a_bulk_retry_in_their_own_lane_too, |world| async
     assert_eq!(numbers, [1, 2, 3], "numbers follow what was sent");
 });
 
+both!(a_bulk_of_slow_old_jobs_leaves_places_for_live_ones, |world| async {
+    let (stub, gate) = (Stub::ok().await, Gate::closed());
+    let workers = "[workers]\nconcurrency = 4\n";
+    let server = world.serve(&(workers.to_owned() + &straight("github", &stub))).await;
+    dead(&server, &stub, 20).await;
+    stub.when("doomed", [Answer::ok().behind(&gate)]);
+    let ran = server.command("/api/retries", json!({ "source": "github", "rate": 1000 })).await;
+    assert_eq!(ran["retried"]["github-out"], 20);
+    stub.until(22).await;
+    let mut delays = Vec::new();
+    for n in 0..20 {
+        let sent = Instant::now();
+        assert_eq!(server.post("github", push("live", n)).await.status, 200);
+        let received = stub.until(23 + n).await;
+        assert_eq!(key_of(received.last().unwrap()), format!("live-{n}"));
+        delays.push(received.last().unwrap().begun.saturating_duration_since(sent));
+    }
+    delays.sort();
+    println!("live ones waited {:?} in the middle and {:?} at most", delays[10], delays[19]);
+    gate.open();
+    server.settled().await;
+    assert_eq!(stub.calls(), 60);
+});
+
 both!(two_bulk_retries_at_once_put_everything_back_once, |world| async {
     let stub = Stub::ok().await;
     let server = world.serve(&straight("github", &stub)).await;

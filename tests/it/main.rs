@@ -4,8 +4,8 @@
 mod harness;
 
 mod ack;
-mod bulk;
 mod budget;
+mod bulk;
 mod circuit;
 mod circuit_pair;
 mod cli;

@@ -5,6 +5,7 @@
 
 mod compare;
 mod ledger;
+mod resolve;
 
 use crate::harness::{Engine, World, both, run};
 use bytes::Bytes;
@@ -12,9 +13,7 @@ use ledger::Ledger;
 use posthouse::clock::Clock;
 use posthouse::delivery::{Arrival, DeliveryId, Verdict};
 use posthouse::job::{Attempt, Class, Effect, JobId, Lane, Lease, Outcome, Planned, State};
-use posthouse::store::{
-    Called, Claim, Replayed, Resolution, Settings, Settled, Settlement, Store, StoreError,
-};
+use posthouse::store::{Called, Claim, Replayed, Settings, Settled, Settlement, Store, StoreError};
 use providers::Position;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -185,6 +184,7 @@ impl Walk {
             circuit: false,
             limits: None,
             count: count as i64,
+            background: count as i64,
             worker: "w".into(),
             lease_until_us,
         };
@@ -321,36 +321,6 @@ impl Walk {
 
     fn position_of(&self, delivery: DeliveryId) -> Position {
         self.deliveries.values().find(|known| known.0 == delivery).unwrap().2
-    }
-
-    async fn resolve(&mut self) -> Result<(), StoreError> {
-        let uncertain: Vec<JobId> = self
-            .model
-            .jobs
-            .iter()
-            .filter(|(_, job)| job.state == State::Uncertain)
-            .map(|(id, _)| *id)
-            .collect();
-        let Some(id) = uncertain.first().copied().or(self.any_job()) else { return Ok(()) };
-        let state = self.model.jobs[&id].state;
-        let halt = self.rng.random_bool(0.5);
-        let resolution = match self.rng.random_range(0..3) {
-            0 => Resolution::Succeeded,
-            1 => Resolution::Failed,
-            _ => Resolution::Retry,
-        };
-        let called = self.store.resolve(id, resolution, halt, "model").await?;
-        if state != State::Uncertain {
-            assert_eq!(called, Called::NotAllowed(state));
-            return Ok(());
-        }
-        assert_eq!(called, Called::Done);
-        match resolution {
-            Resolution::Retry => self.model.reopen(id, 0),
-            Resolution::Succeeded => self.model.resolve(id, true, halt),
-            Resolution::Failed => self.model.resolve(id, false, halt),
-        }
-        Ok(())
     }
 
     async fn retry(&mut self) -> Result<(), StoreError> {
