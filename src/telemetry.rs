@@ -47,7 +47,7 @@ pub struct Metrics {
     pub circuit_opened: IntCounterVec,
     /// 1 while a circuit is not closed, by destination; set when read.
     pub circuit_open: IntGaugeVec,
-    /// Looks at the table for jobs to take.
+    /// Looks for jobs to take, each of one route.
     pub claims: IntCounter,
     /// Jobs by state, open and dead ones; set when read.
     pub jobs: IntGaugeVec,

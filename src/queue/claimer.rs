@@ -153,13 +153,14 @@ impl Claimer {
         route: &Arc<str>,
         count: usize,
     ) -> Result<(Claimed, Option<Trial>), StoreError> {
+        self.metrics.claims.inc();
         let wanted = self.wanted(route, count);
         if !wanted.circuit {
-            return Ok((self.counted(&wanted).await?, None));
+            return Ok((self.store.claim(&wanted).await?, None));
         }
         let known_open = self.breaker.saw_open(&wanted.destination);
         if !known_open {
-            let claimed = self.counted(&wanted).await?;
+            let claimed = self.store.claim(&wanted).await?;
             if !claimed.leases.is_empty() || claimed.again_us.is_some() {
                 return Ok((claimed, None));
             }
@@ -167,22 +168,14 @@ impl Claimer {
         // Nothing was taken: there is nothing, or the circuit has been opened.
         let open = self.breaker.look().await?;
         match open.iter().find(|row| *row.destination == *wanted.destination) {
-            None if known_open => Ok((self.counted(&wanted).await?, None)),
+            None if known_open => Ok((self.store.claim(&wanted).await?, None)),
             None => Ok((Claimed::default(), None)),
             Some(row) if row.until.0 > self.clock.now_us() => {
                 let again_us = Some(row.until.0);
                 Ok((Claimed { leases: Vec::new(), again_us }, None))
             }
-            Some(_) => {
-                self.metrics.claims.inc();
-                self.store.claim_trial(&wanted, self.breaker.trial_until_us()).await
-            }
+            Some(_) => self.store.claim_trial(&wanted, self.breaker.trial_until_us()).await,
         }
-    }
-
-    async fn counted(&self, wanted: &Claim) -> Result<Claimed, StoreError> {
-        self.metrics.claims.inc();
-        self.store.claim(wanted).await
     }
 
     /// What others opened meanwhile changes what is counted here.

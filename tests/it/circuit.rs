@@ -66,6 +66,7 @@ both!(while_it_is_open_jobs_wait_without_using_up_attempts_and_others_go_on, |wo
     // Later deliveries wait as well, here and after a restart; the other destination gets them.
     send(&server, &["g", "h"]).await;
     other.until(8).await;
+    idle(&server).await;
     server.restart().await;
     send(&server, &["i"]).await;
     other.until(9).await;
@@ -106,6 +107,25 @@ both!(while_it_is_open_jobs_wait_without_using_up_attempts_and_others_go_on, |wo
     assert_eq!(stub.calls(), calls + 1 + 9);
     is_in(&server, "closed").await;
     server.said("circuit closed").await;
+});
+
+both!(a_process_that_starts_heeds_what_another_one_found_out, |world| async {
+    let (stub, other) = (Stub::start([Answer::status(503)]).await, Stub::ok().await);
+    // It has never looked at a circuit when it claims, and its routes in the order of their names.
+    let config = "[workers]\npoll = \"1m\"\n".to_owned() + &guarded(&stub, LONG) + SOON;
+    let config = config + &destination("zuletzt", &other) + &route("github", "zuletzt");
+    let mut server = world.serve(&config).await;
+    send(&server, &["a", "b", "c", "d"]).await;
+    is_in(&server, "open").await;
+    send(&server, &["e", "f"]).await;
+    other.until(6).await;
+    idle(&server).await;
+    let attempts = "SELECT CAST(sum(attempts) AS BIGINT) FROM jobs WHERE route = 'github-out'";
+    let before = world.database.number(attempts).await;
+    server.restart().await;
+    send(&server, &["g"]).await;
+    other.until(7).await;
+    assert_eq!(world.database.number(attempts).await, before);
 });
 
 both!(the_wait_doubles_with_every_trial_that_fails_and_nobody_spins, |world| async {
@@ -194,6 +214,7 @@ both!(without_a_circuit_in_the_configuration_nothing_waits_for_an_old_one, |worl
     let server = world.serve(&(guarded(&stub, LONG) + SOON)).await;
     send(&server, &["a", "b", "c", "d"]).await;
     is_in(&server, "open").await;
+    idle(&server).await;
     drop(server);
     stub.when("ref", [Answer::ok()]);
     let server = world.serve(&guarded(&stub, "enabled = false\n")).await;
