@@ -76,6 +76,10 @@ impl Store {
         let now_us = self.clock.now_us();
         let mut tx = self.pools.begin().await?;
         let Some(before) = find(&mut tx, job).await? else { return Ok(Called::NotFound) };
+        if before.state != State::Uncertain {
+            // Before any lock: a claim steps over a job that is locked, and finds it late.
+            return Ok(Called::NotAllowed(before.state));
+        }
         lanes::lock(&mut tx, before.lane).await?;
         let Some(found) = find_locked(&mut tx, job).await? else { return Ok(Called::NotFound) };
         if found.state != State::Uncertain {
