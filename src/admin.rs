@@ -4,6 +4,7 @@
 //! none. No forwarded header is ever believed, and no answer may be kept, framed or run by a
 //! browser. It decides nothing: it asks the ledger and says what the ledger says.
 
+mod alarms;
 mod answer;
 mod destinations;
 mod health;
@@ -168,6 +169,7 @@ fn api_paths(paths: &mut ServiceConfig) {
         .service(get("/routes", setup::routes))
         .service(both("/pauses", stop::pauses, stop::pause))
         .service(post("/pauses/resume", stop::resume))
+        .service(get("/alarms", alarms::alarms))
         .service(get("/sources", setup::sources))
         .service(get("/rejections", setup::rejections))
         .service(get("/operations", setup::operations))

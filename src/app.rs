@@ -7,6 +7,7 @@ mod greet;
 mod parts;
 
 use crate::admin::{self, Admin, Liveness};
+use crate::alarm::Watcher;
 use crate::clock::Clock;
 use crate::config::{Config, kept_secret};
 use crate::deliver::{DestinationUnusable, Handler};
@@ -75,6 +76,9 @@ pub enum StartError {
         /// What is wrong with it.
         error: io::Error,
     },
+    /// Alarms cannot be sent as configured.
+    #[error("alarms: {0}")]
+    Alarms(String),
     /// A destination cannot be used as configured.
     #[error(transparent)]
     Destination(#[from] DestinationUnusable),
@@ -127,6 +131,8 @@ impl App {
                 Some(parts.work(handlers, alive_us, stopping, deadline, &mut loops)?)
             }
         };
+        let watcher = Watcher::new(config, store.clone(), clock.clone());
+        loops.spawn(watcher.map_err(StartError::Alarms)?.run());
         loops.spawn(retain::run(store.clone(), retain::ages(config), config.retention.interval));
 
         let listener = bind(config.admin.listen)?;

@@ -3,6 +3,7 @@
 //! `serve`, `check`, `migrate` and `trigger` read the configuration; everything else asks the
 //! admin API of the running server, so that a command never opens the database beside it.
 
+mod alarms;
 mod check;
 mod client;
 mod deliveries;
@@ -115,6 +116,8 @@ enum Command {
     Resume(stop::Resume),
     /// Lists what is paused, since when and why
     Pauses,
+    /// Lists the alarms that stand, since when and why
+    Alarms,
     /// What was refused
     #[command(subcommand)]
     Rejections(rejections::Rejections),
@@ -172,6 +175,7 @@ fn obey(global: &Global, command: Command) -> Result<(), Failure> {
         Command::Pause(pause) => settings::block_on(pause.run(global)),
         Command::Resume(resume) => settings::block_on(resume.run(global)),
         Command::Pauses => settings::block_on(stop::list(global)),
+        Command::Alarms => settings::block_on(alarms::list(global)),
         Command::Rejections(rejections) => settings::block_on(rejections.run(global)),
         Command::Prune(prune) => settings::block_on(prune.run(global)),
     }

@@ -7,6 +7,7 @@
 //! Never guesses, never expands variables in values, and never shows a secret. Relative paths
 //! are relative to the working directory.
 
+mod alarms;
 mod check;
 mod destination;
 mod first;
@@ -24,6 +25,7 @@ mod show;
 mod tests;
 mod units;
 
+pub use alarms::Alarms;
 pub use first::{Files, kept_secret};
 pub use read::Key;
 pub use scalars::PublicUrl;
@@ -32,7 +34,7 @@ pub use sections::{Admin, Retention, Server, Store, Workers};
 pub use show::{keys, show};
 pub use units::Size;
 
-use crate::source::{Destination, Route, Source};
+use crate::source::{Destination, HttpDestination, Route, Source};
 use ::config::{Environment, File, FileFormat, Value};
 use providers::Secret;
 use raw::Raw;
@@ -62,6 +64,10 @@ pub struct Config {
     pub workers: Workers,
     /// When to forget.
     pub retention: Retention,
+    /// When to raise an alarm.
+    pub alarms: Alarms,
+    /// Where alarms are sent, beside the log.
+    pub alarm_destination: Option<HttpDestination>,
     /// Who may send, by name.
     pub sources: BTreeMap<Arc<str>, Arc<Source>>,
     /// Where jobs go, by name.

@@ -7,6 +7,7 @@
 mod address;
 mod answer;
 mod command;
+mod endpoint;
 mod facts;
 mod handler;
 mod headers;
@@ -19,6 +20,7 @@ mod sign;
 #[cfg(test)]
 mod stub;
 
+pub use endpoint::Endpoint;
 pub use facts::{idempotency_key, stable_id};
 pub use handler::Handler;
 pub use question::Told;

@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 
 pub mod admin;
+pub mod alarm;
 pub mod app;
 pub mod breaker;
 pub mod circuit;

@@ -40,6 +40,8 @@ pub struct Source {
     pub rate_per_s: Option<u32>,
     /// How long its dedup keys live.
     pub keep_keys: Duration,
+    /// How long it may send nothing before there is an alarm; `None`: what is usual for it.
+    pub silent_after: Option<Duration>,
 }
 
 /// From a source to a destination.

@@ -57,6 +57,8 @@ pub struct Metrics {
     pub halted_lanes: IntGauge,
     /// Routes that are paused; set when read.
     pub paused_routes: IntGauge,
+    /// Alarms that stand, by cause; set when read.
+    pub alarms: IntGaugeVec,
     /// Seconds from the complete request to the answer.
     pub answer_seconds: Histogram,
     /// Seconds from the complete request to the settled job, by route.
@@ -110,13 +112,14 @@ impl Metrics {
             circuit_opened: vec("posthouse_circuit_opened_total", "Opened.", &["destination"])?,
             circuit_open: gauges("posthouse_circuit_open", "1: not closed.", "destination")?,
             claims: counter("posthouse_claims_total", "Looks for jobs to take.")?,
-            jobs: gauges("posthouse_jobs", "Jobs by state: open and dead.", "state")?,
+            jobs: gauges("posthouse_jobs", "Jobs by state, but for those that are done.", "state")?,
             oldest_ready_seconds: gauge(
                 "posthouse_oldest_ready_seconds",
                 "Age of the oldest due job.",
             )?,
             halted_lanes: gauge("posthouse_halted_lanes", "Lanes halted by a dead job.")?,
             paused_routes: gauge("posthouse_paused_routes", "Routes that take no jobs.")?,
+            alarms: gauges("posthouse_alarms", "Alarms that stand.", "cause")?,
             answer_seconds,
             end_to_end_seconds,
             registry,

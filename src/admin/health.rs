@@ -5,7 +5,7 @@
 
 use super::Admin;
 use crate::job::State;
-use crate::store::StoreError;
+use crate::store::{Cause, StoreError};
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use actix_web::{HttpResponse, Responder};
@@ -121,6 +121,13 @@ impl Admin {
         self.metrics.halted_lanes.set(backlog.halted_lanes);
         let paused = paused.iter().filter(|pause| pause.scope == "route").count();
         self.metrics.paused_routes.set(i64::try_from(paused).unwrap_or(i64::MAX));
+        let alarms = self.store.alarms().await?;
+        for cause in Cause::ALL {
+            let standing =
+                alarms.iter().filter(|alarm| alarm.cause == cause && alarm.cleared_us.is_none());
+            let count = i64::try_from(standing.count()).unwrap_or(i64::MAX);
+            self.metrics.alarms.with_label_values(&[cause.word()]).set(count);
+        }
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use super::raw::Raw;
 use super::read::{Kind, Place, Reading};
 use super::secret::{Held, Located};
 use super::sections::{Admin, Store};
-use super::{Config, Database, destination, origin, route};
+use super::{Config, Database, alarms, destination, origin, route};
 use providers::Secret;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -30,6 +30,7 @@ pub(super) fn check(mut raw: Raw, reading: &Reading) -> Option<Config> {
     memory(&raw, &root);
     let destinations = destination::destinations(&mut raw, &root);
     let routes = route::routes(&mut raw, &destinations, &root);
+    let alarm_destination = alarms::destination(&raw.alarms, &root.key("alarms"));
     remark_unused(&raw, &root);
     let shown = raw.show();
     Some(Config {
@@ -39,6 +40,8 @@ pub(super) fn check(mut raw: Raw, reading: &Reading) -> Option<Config> {
         database: database?,
         workers: raw.workers,
         retention: raw.retention,
+        alarms: raw.alarms,
+        alarm_destination,
         sources: sources.into_iter().map(|source| (source.name.clone(), source.into())).collect(),
         destinations,
         routes: routes.into_iter().map(Arc::new).collect(),

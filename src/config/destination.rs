@@ -158,7 +158,7 @@ fn http(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Target> {
 }
 
 /// The URL of an endpoint. It is not repeated in faults: it may have a password in it.
-fn address(url: &Located, at: &Place<'_>) -> Option<url::Url> {
+pub(super) fn address(url: &Located, at: &Place<'_>) -> Option<url::Url> {
     let url = url::Url::parse(url.text()?).ok();
     let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
         at.fault("expected a URL that begins with http:// or https://");
@@ -176,7 +176,7 @@ fn address(url: &Located, at: &Place<'_>) -> Option<url::Url> {
 }
 
 /// Headers by their lower-case names; their values are secrets.
-fn headers(list: &BTreeMap<String, Held>, at: &Place<'_>) -> BTreeMap<String, Secret> {
+pub(super) fn headers(list: &BTreeMap<String, Held>, at: &Place<'_>) -> BTreeMap<String, Secret> {
     let mut checked = BTreeMap::new();
     for (name, held) in list {
         let at = at.key(name);

@@ -67,6 +67,7 @@ fn source(name: &str, keys: &mut SourceKeys, all: &Defaults, at: &Place<'_>) -> 
         public_url: keys.public_url.clone().map(|url| url.0),
         rate_per_s: keys.rate,
         keep_keys,
+        silent_after: keys.silent_after,
     })
 }
 

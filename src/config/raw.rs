@@ -3,6 +3,7 @@
 //! Values are of the right kind here, and nothing more: `check` makes sources, destinations and
 //! routes of them. Nothing outside `config` sees these structs.
 
+use super::alarms::Alarms;
 use super::kinds::{Literal, Scheme};
 use super::read::section;
 use super::scalars::{PublicUrl, Way};
@@ -26,6 +27,8 @@ section! {
         workers: Workers => "",
         /// When to forget.
         retention: Retention => "",
+        /// What is told without being asked for.
+        alarms: Alarms => "",
         /// Who may send.
         sources: BTreeMap<String, SourceKeys> => "",
         /// Where jobs go.
@@ -57,6 +60,10 @@ section! {
         /// How long its dedup keys live. At least as long as the provider may redeliver.
         keep_keys: Option<Duration> => "the longer of retention.keys and the provider's"
             ["1m" to "3650d"],
+        /// How long it may send nothing before there is an alarm. What is usual is learned from its
+        /// own deliveries, once there are 50 of them over a week.
+        silent_after: Option<Duration> => "three times its longest gap in two weeks, at least 15m"
+            ["1s" to "365d"],
         /// How `generic_hmac` or `generic_token` proves and reads; see providers/README.md.
         scheme: Option<Scheme> => "none",
     }

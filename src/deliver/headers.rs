@@ -98,6 +98,18 @@ pub(super) fn assemble(
     headers
 }
 
+/// The lines of a message of our own. `extra` are the configured ones.
+pub(super) fn of_our_own(idempotency_key: &str, extra: &HeaderMap) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    insert(&mut headers, "content-type", "application/json");
+    insert(&mut headers, "user-agent", USER_AGENT);
+    insert(&mut headers, "idempotency-key", &escape(idempotency_key));
+    for (name, value) in extra {
+        headers.insert(name.clone(), value.clone());
+    }
+    headers
+}
+
 /// Sets a line whose name and value are made here, of visible ASCII.
 fn insert(headers: &mut HeaderMap, name: &str, value: &str) {
     if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {

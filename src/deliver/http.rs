@@ -72,13 +72,23 @@ impl Http {
 
     /// Sends one request and reads the answer.
     pub(super) async fn deliver(&self, lease: &Lease, body: &Bytes, now_us: Micros) -> Outcome {
+        let headers = headers::assemble(lease, &self.extra, self.signer.as_ref(), now_us);
+        self.send(headers, body, now_us).await
+    }
+
+    /// The header lines of the configuration.
+    pub(super) fn extra(&self) -> &HeaderMap {
+        &self.extra
+    }
+
+    /// Sends one request with these header lines and reads the answer.
+    pub(super) async fn send(&self, headers: HeaderMap, body: &Bytes, now_us: Micros) -> Outcome {
         if !self.allow_private
             && let Some(forbidden) = forbidden_literal(&self.url)
         {
             return Outcome::new(Class::Refused, forbidden.to_string());
         }
         let started = Instant::now();
-        let headers = headers::assemble(lease, &self.extra, self.signer.as_ref(), now_us);
         let mut request = self.client.post(self.url.clone()).headers(headers);
         if body.is_empty() {
             // The client writes no length for an empty body, and some servers then answer 411.

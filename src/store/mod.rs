@@ -3,6 +3,7 @@
 //! The one place that knows databases. It decides nothing about deliveries: effects are decided
 //! elsewhere and carried out here, each in one transaction.
 
+mod alarms;
 mod bind;
 mod body;
 mod bulk;
@@ -34,6 +35,7 @@ mod sql;
 mod view;
 mod wake;
 
+pub use alarms::{Alarm, Cause, Evidence, Heard, Oldest, Sent, Subject, Telling};
 pub use bulk::DeadFilter;
 pub use circuit::Trial;
 pub use claim::{Claim, Claimed};

@@ -3,6 +3,7 @@
 //! The first delivery always stands; a repeat only changes its counters and may put dead jobs
 //! back into the queue.
 
+use super::alarms::{Cause, Note, note};
 use super::body;
 use super::conn::Tx;
 use super::error::StoreError;
@@ -13,6 +14,7 @@ use crate::delivery::{Arrival, DeliveryId, KeptHeaders, Micros, Recorded, Verdic
 use crate::job::{JobId, State};
 use providers::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// An arrival whose key is taken, and its place in the batch.
 pub(super) struct Repeat<'a> {
@@ -30,6 +32,7 @@ struct First {
 /// say the same.
 pub(super) struct Judged {
     index: usize,
+    source: Arc<str>,
     first: DeliveryId,
     same: bool,
 }
@@ -60,7 +63,8 @@ pub(super) async fn judge(
         } else {
             count.1 += 1
         }
-        judged.push(Judged { index: repeat.index, first: first.id, same });
+        let source = repeat.arrival.source.clone();
+        judged.push(Judged { index: repeat.index, source, first: first.id, same });
     }
     count(tx, &counts, now_us).await?;
     Ok(judged)
@@ -84,8 +88,9 @@ pub(super) async fn revive(
     let dead: Vec<Again> = dead.into_iter().map(Again::live).collect();
     let revived = reopen::reopen(tx, State::Dead, &dead, now_us).await?;
     due.extend(revived.due);
+    note(tx, judged.iter().filter_map(conflict).collect(), now_us).await?;
     let revived: BTreeSet<DeliveryId> = revived.jobs.iter().map(|job| job.delivery()).collect();
-    let recorded = judged.into_iter().map(|Judged { index, first: id, same }| {
+    let recorded = judged.into_iter().map(|Judged { index, first: id, same, .. }| {
         let before = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
         let (verdict, state) = match (same, revived.contains(&id)) {
             (false, _) => (Verdict::Conflict, State::summary(before)),
@@ -95,6 +100,12 @@ pub(super) async fn revive(
         (index, Recorded { id, verdict, state })
     });
     Ok(recorded.collect())
+}
+
+fn conflict(judged: &Judged) -> Option<Note> {
+    let detail = format!("other content for delivery {}", judged.first);
+    let subject = judged.source.to_string();
+    (!judged.same).then_some(Note { cause: Cause::Conflict, subject, detail })
 }
 
 /// The deliveries that came first, by (source, key).

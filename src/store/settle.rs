@@ -3,6 +3,7 @@
 //! Every write demands the lease's token. A settle that finds another token, or a job that no
 //! longer runs, changes nothing and says so.
 
+use super::alarms::{Cause, Note, note};
 use super::conn::{Pools, Tx};
 use super::error::StoreError;
 use super::lanes::{self, Change};
@@ -74,6 +75,7 @@ pub(super) async fn batch(
         }
         settlement.frees.iter().for_each(|route| due.add(route.clone(), now_us));
     }
+    note(&mut tx, kept.iter().filter_map(|s| takeover(s)).collect(), now_us).await?;
     notify(&mut tx, &due).await?;
     tx.commit().await?;
     let settled = settlements
@@ -228,6 +230,13 @@ async fn advance_lanes(
     let standings = lanes::advance(tx, changes, now_us).await?;
     let behind = standings.into_iter().filter(|(_, standing)| standing.open > 0);
     promote(tx, behind.collect(), now_us).await
+}
+
+fn takeover(settlement: &Settlement) -> Option<Note> {
+    settlement.expired_by_us?;
+    let (lease, worker) = (&settlement.lease, &settlement.attempt.worker);
+    let detail = format!("job {} was taken from worker {worker}", lease.job);
+    Some(Note { cause: Cause::Takeover, subject: lease.route.to_string(), detail })
 }
 
 pub(super) fn bounded(text: &str) -> String {

@@ -4,6 +4,9 @@
 mod harness;
 
 mod ack;
+mod alarms;
+mod alarms_sources;
+mod alarms_told;
 mod budget;
 mod bulk;
 mod circuit;

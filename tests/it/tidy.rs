@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["delivery", "job", "clock", "source"],
     &["config"],
     &["store", "telemetry", "decide", "circuit", "deliver"],
-    &["keep", "breaker", "refusals", "retry", "retain"],
+    &["keep", "breaker", "refusals", "retry", "retain", "alarm"],
     &["replay"],
     &["process", "receive", "reconcile"],
     &["queue", "sweep", "http"],

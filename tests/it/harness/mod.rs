@@ -3,6 +3,7 @@
 //! Files by what they are. Nothing here knows the code under test: programs are started and talked
 //! to from outside, and signatures are made by another implementation.
 
+pub mod alarm;
 pub mod answer;
 pub mod crowd;
 pub mod database;
@@ -19,6 +20,7 @@ pub mod stub;
 pub mod wire;
 pub mod world;
 
+pub use alarm::*;
 pub use answer::{Answer, Gate};
 pub use crowd::{at_once, send_all};
 pub use database::Database;
