@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Time to write a few lines to the log. Whoever takes longer is dead, and another one writes.
-const TELL_US: Micros = 30_000_000;
+const TELL_US: Micros = 10_000_000;
 
 /// An end that the http destination has not been told for a day is told no more once there is
 /// none: it was taken out of the configuration.

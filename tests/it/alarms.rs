@@ -108,8 +108,8 @@ both!(a_doubt_and_the_lane_that_it_halts_are_told_and_cleared, |world| async {
         })
         .await;
     }
-    assert_eq!(server.lines_with("ALARM halted github-out"), 2);
-    assert_eq!(server.lines_with("ALARM CLEARED uncertain github-out"), 2);
+    server.until_lines("ALARM halted github-out", 2).await;
+    server.until_lines("ALARM CLEARED uncertain github-out", 2).await;
 });
 
 both!(a_circuit_is_one_alarm_until_it_closes, |world| async {
@@ -160,8 +160,8 @@ both!(only_a_job_that_could_run_is_too_old, |world| async {
     gate.open();
     server.settled().await;
     server.until_alarms(&[]).await;
-    assert_eq!(server.lines_with("ALARM oldest github-out: a job could run since"), 4);
-    assert_eq!(server.lines_with("ALARM CLEARED oldest github-out"), 4);
+    server.until_lines("ALARM oldest github-out: a job could run since", 4).await;
+    server.until_lines("ALARM CLEARED oldest github-out", 4).await;
 });
 
 both!(a_route_that_was_paused_is_given_its_time, |world| async {

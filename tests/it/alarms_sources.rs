@@ -32,37 +32,38 @@ both!(a_source_that_falls_silent_is_told_and_cleared_by_its_next_delivery, |worl
     until_told(&ops, &[raised, cleared, raised, cleared]).await;
 });
 
-/// Spreads what was received of GitHub, four hours apart, the last one so many hours ago.
-async fn spread(world: &World, hours_ago: i64) {
+/// Spreads what was received of a source, four hours apart, the last one so many hours ago. All of
+/// it is GitHub's then.
+async fn spread(world: &World, source: &str, hours_ago: i64) {
     let (hour_us, now_us) = (3_600_000_000_i64, now() * 1_000_000);
     let last_us = now_us - hours_ago * hour_us;
     let text = format!(
-        "UPDATE deliveries SET received_us = {last_us} - {} *
-            ((SELECT max(id) FROM deliveries) - id) WHERE source = 'github'",
+        "UPDATE deliveries SET source = 'github', received_us = {last_us} - {} *
+            ((SELECT max(id) FROM deliveries) - id) WHERE source IN ('github', '{source}')",
         4 * hour_us
     );
     world.database.run(&text).await;
 }
 
 both!(how_long_a_source_may_be_silent_is_learned_from_its_deliveries, |world| async {
-    let stripe = source("stripe") + "silent_after = \"11s\"\n";
-    let server = world.serve(&(WATCHFUL.to_owned() + &logged("github") + &stripe)).await;
+    let more = named_source("other", "github") + &source("stripe") + "silent_after = \"11s\"\n";
+    let server = world.serve(&(WATCHFUL.to_owned() + &logged("github") + &more)).await;
     // 49 deliveries are too few to learn from, although they span more than a week.
+    assert_eq!(server.post("other", push("one", 0)).await.status, 200);
     for n in 1..=49 {
         send(&server, n).await;
     }
-    spread(&world, 13).await;
+    spread(&world, "github", 13).await;
     // By then it has given all sources the time to come back after its start.
     server.until_alarms(&["silent stripe"]).await;
     server.looked(&world).await;
     assert_eq!(server.alarms().await, ["silent stripe"]);
-    send(&server, 50).await;
-    spread(&world, 11).await;
+    spread(&world, "other", 11).await;
     server.looked(&world).await;
     assert_eq!(server.alarms().await, ["silent stripe"], "three gaps of four hours are usual");
-    spread(&world, 13).await;
+    spread(&world, "github", 13).await;
     server.until_alarms(&["silent github", "silent stripe"]).await;
-    assert_eq!(server.lines_with("ALARM silent github: silent for longer than 43200s"), 1);
+    server.until_lines("ALARM silent github: silent for longer than 43200s", 1).await;
     send(&server, 51).await;
     server.until_alarms(&["silent stripe"]).await;
 });
@@ -112,6 +113,8 @@ both!(what_a_process_does_not_know_it_neither_raises_nor_clears, |world| async {
     stub.until(1).await;
     assert_eq!(first.post("github", push("second", 2)).await.status, 200);
     first.until_alarms(&["oldest github-out", "silent github"]).await;
+    first.said("ALARM oldest").await;
+    first.said("ALARM silent").await;
     first.kill();
     // Another machine knows another source and another route only.
     let second = world.posthouse(&(often + &logged("stripe"))).within("second").serve().await;

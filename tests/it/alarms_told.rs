@@ -114,14 +114,15 @@ both!(a_process_killed_before_it_tells_the_log_is_spoken_for, |world| async {
     for name in ["one", "two"] {
         open_circuit(&world, name).await;
     }
-    let until_us = (now() + 4) * 1_000_000;
+    let now_us = now() * 1_000_000;
+    let until_us = now_us + 4_000_000;
     world
         .database
         .run(&format!(
             "INSERT INTO alarms (cause, subject, raised_us, last_us, count, detail,
                 telling_until_us)
-             VALUES ('circuit', 'one', 7, 7, 1, 'kept', NULL),
-                ('circuit', 'two', 7, 7, 1, 'kept', {until_us})"
+             VALUES ('circuit', 'one', 7, {now_us}, 1, 'kept', NULL),
+                ('circuit', 'two', 8, {now_us}, 1, 'kept', {until_us})"
         ))
         .await;
     server.restart().await;

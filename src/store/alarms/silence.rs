@@ -44,7 +44,7 @@ impl Store {
         count: i64,
     ) -> Result<bool, StoreError> {
         let text = "SELECT count(*) FROM (SELECT received_us FROM deliveries
-            WHERE source = $1 AND received_us >= $2 ORDER BY received_us LIMIT $3) some";
+            WHERE source = $1 AND received_us >= $2 ORDER BY received_us LIMIT $3) part";
         let args = vec![Arg::Text(source.into()), Arg::Int(since_us), Arg::Int(count)];
         let rows = self.pools.read(text, args).await?;
         Ok(rows.first().map_or(Ok(0), |row| row.int(0))? >= count)

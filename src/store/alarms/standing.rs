@@ -76,24 +76,24 @@ impl Store {
         let most = Arg::Int(COUNT_MAX);
         let (text, args) = match cause {
             Cause::Dead => (
-                "WITH some AS (SELECT id, fault, reason FROM jobs WHERE state = 'dead'
+                "WITH part AS (SELECT id, fault, reason FROM jobs WHERE state = 'dead'
                     AND route = $1 AND fault >= $2 ORDER BY fault LIMIT $3)
-                 SELECT (SELECT count(*) FROM some WHERE fault = $2), id, coalesce(reason, '')
-                 FROM some WHERE fault = $2 ORDER BY id DESC LIMIT 1",
+                 SELECT (SELECT count(*) FROM part WHERE fault = $2), id, coalesce(reason, '')
+                 FROM part WHERE fault = $2 ORDER BY id DESC LIMIT 1",
                 vec![Arg::Text(route.into()), Arg::Text(fault.into()), most],
             ),
             Cause::Uncertain => (
-                "WITH some AS (SELECT id, route, reason FROM jobs WHERE state = 'uncertain'
+                "WITH part AS (SELECT id, route, reason FROM jobs WHERE state = 'uncertain'
                     AND route >= $1 ORDER BY route, id LIMIT $2)
-                 SELECT (SELECT count(*) FROM some WHERE route = $1), id, coalesce(reason, '')
-                 FROM some WHERE route = $1 ORDER BY id DESC LIMIT 1",
+                 SELECT (SELECT count(*) FROM part WHERE route = $1), id, coalesce(reason, '')
+                 FROM part WHERE route = $1 ORDER BY id DESC LIMIT 1",
                 vec![Arg::Text(subject.clone()), most],
             ),
             Cause::Halted => (
-                "WITH some AS (SELECT route, entity, halted_by FROM lanes
+                "WITH part AS (SELECT route, entity, halted_by FROM lanes
                     WHERE halted_by IS NOT NULL AND route >= $1 ORDER BY route LIMIT $2)
-                 SELECT (SELECT count(*) FROM some WHERE route = $1), halted_by, entity
-                 FROM some WHERE route = $1 ORDER BY halted_by DESC LIMIT 1",
+                 SELECT (SELECT count(*) FROM part WHERE route = $1), halted_by, entity
+                 FROM part WHERE route = $1 ORDER BY halted_by DESC LIMIT 1",
                 vec![Arg::Text(subject.clone()), most],
             ),
             Cause::Circuit => (

@@ -50,6 +50,14 @@ impl Server {
         self.errors().lines().filter(|line| line.contains(text)).count()
     }
 
+    /// Waits until so many lines of its log have a text in them, and no more.
+    pub async fn until_lines(&self, text: &str, lines: usize) {
+        until(&format!("{lines} lines with {text:?}"), async || {
+            (self.lines_with(text) == lines).then_some(())
+        })
+        .await;
+    }
+
     /// Waits until it has looked at everything as it is now: a circuit that opens now is seen,
     /// and that it closes after that.
     pub async fn looked(&self, world: &World) {
