@@ -1,5 +1,6 @@
 //! Tests of loading. The environment is always a map: nothing here touches the process's own.
 
+mod alarms;
 mod cases;
 mod faults;
 mod first;

@@ -89,6 +89,26 @@ both!(an_end_is_told_to_those_who_may_know_the_beginning, |world| async {
     assert_eq!(told.last().unwrap(), "cleared circuit perhaps");
 });
 
+both!(what_begins_again_before_its_end_was_told_is_told_again, |world| async {
+    let ops = Stub::ok().await;
+    ops.when("\"flaps\"", [Answer::ok(), Answer::status(503), Answer::ok()]);
+    let server = world.serve(&(watchful(&ops) + &logged("github"))).await;
+    let [raised, cleared] = ["raised circuit flaps", "cleared circuit flaps"];
+    open_circuit(&world, "flaps").await;
+    until_told(&ops, &[raised]).await;
+    close_circuit(&world, "flaps").await;
+    until_told(&ops, &[raised, cleared]).await;
+    server.said("ALARM CLEARED circuit flaps").await;
+    // The endpoint did not take the end, and is to be told of it again, and now it is none.
+    open_circuit(&world, "flaps").await;
+    until_told(&ops, &[raised, cleared, raised]).await;
+    let since: Vec<_> = ops.received().iter().map(|one| notice(one)["since"].clone()).collect();
+    assert!(since[0] == since[1] && since[1] != since[2], "{since:?}");
+    server.until_lines("ALARM circuit flaps", 2).await;
+    close_circuit(&world, "flaps").await;
+    until_told(&ops, &[raised, cleared, raised, cleared]).await;
+});
+
 both!(a_process_killed_while_it_tells_is_spoken_for, |world| async {
     let (ops, gate) = (Stub::ok().await, Gate::closed());
     ops.when("\"out\"", [Answer::ok().behind(&gate), Answer::ok()]);

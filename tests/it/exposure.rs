@@ -115,6 +115,7 @@ both!(the_admin_api_is_closed_without_its_token, |world| async {
         ("GET", "/api/routes"),
         ("GET", "/api/rejections"),
         ("GET", "/api/operations"),
+        ("GET", "/api/alarms"),
         ("GET", "/api/no-such-path"),
         ("GET", "/api"),
     ];
