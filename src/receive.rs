@@ -10,16 +10,15 @@ mod read;
 pub use answer::Answer;
 
 use crate::clock::{Clock, wall_us};
-use crate::delivery::{Recorded, Verdict};
+use crate::delivery::Verdict;
 use crate::refusals::Ledger as Refusals;
 use crate::source::{Route, Source};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::telemetry::Metrics;
 use arrival::{Proof, arrival, kept};
 use bytes::Bytes;
 use futures_util::Stream;
-use futures_util::future::join_all;
-use providers::{Admitted, Event, Request, Window, admit, admit_unsigned};
+use providers::{Admitted, Event, Reading, Request, Window, admit_unsigned_with, admit_with_keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -121,9 +120,10 @@ impl Intake {
         let request = Request { method, url: &url, headers, body };
         let window = Window { now_s: wall_us() / 1_000_000, tolerance_s: source.tolerance_s };
         let admitted = if source.unsigned {
-            admit_unsigned(source.provider, &request)
+            admit_unsigned_with(source.provider, &request, source.split)
         } else {
-            admit(source.provider, &request, &source.secrets, window)
+            let reading = Reading { split: source.split, ..Reading::default() };
+            admit_with_keys(source.provider, &request, &source.secrets, window, reading)
         };
         match admitted {
             Ok(Admitted::Challenge(reply)) => Answer::Reply(reply),
@@ -131,7 +131,9 @@ impl Intake {
                 self.refuse(&source.name, "paused", "an operator paused the source");
                 Answer::TooMany
             }
-            Ok(Admitted::Events { .. }) if entry.is_over_rate(window.now_s) => {
+            Ok(Admitted::Events { events, .. })
+                if entry.is_over_rate(window.now_s, events.len()) =>
+            {
                 self.refuse(&source.name, "rate", "more deliveries than the source's rate allows");
                 Answer::TooMany
             }
@@ -159,13 +161,11 @@ impl Intake {
     ) -> Answer {
         let headers = kept(head, entry.source.provider.forwarded());
         let received_us = self.clock.now_us();
-        let recording = events.into_iter().map(|event| {
-            let arrival = arrival(entry, head, event, body, &headers, proof, received_us);
-            self.store.record(arrival)
-        });
-        let results: Result<Vec<Recorded>, StoreError> =
-            join_all(recording).await.into_iter().collect();
-        let recorded = match results {
+        let arrivals = events
+            .into_iter()
+            .map(|event| arrival(entry, head, event, body, &headers, proof, received_us));
+        // All or none: a sender knows no way to send half of a request again.
+        let recorded = match self.store.record_all(arrivals.collect()).await {
             Ok(recorded) => recorded,
             Err(error) => {
                 tracing::error!(source = %entry.source.name, %error, "nothing was recorded");
@@ -201,12 +201,16 @@ impl Intake {
 }
 
 impl Entry {
-    /// Counts a delivery against the source's rate. The second and its count share one number.
-    fn is_over_rate(&self, now_s: i64) -> bool {
+    /// Counts deliveries against the source's rate. The second and its count share one number.
+    ///
+    /// A request is taken whole while the second is not used up: one with more events than the rate
+    /// allows in a second could otherwise never be taken.
+    fn is_over_rate(&self, now_s: i64, events: usize) -> bool {
         let Some(rate) = self.source.rate_per_s else { return false };
-        let count = |packed: i64| if packed >> 24 == now_s { (packed & 0xff_ffff) + 1 } else { 1 };
-        let pack = |packed| Some((now_s << 24) | count(packed).min(0xff_ffff));
-        let before = self.rate.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pack);
-        before.is_ok_and(|before| count(before) > i64::from(rate))
+        let events = i64::try_from(events).unwrap_or(i64::MAX >> 1);
+        let before = |packed: i64| if packed >> 24 == now_s { packed & 0xff_ffff } else { 0 };
+        let pack = |packed| Some((now_s << 24) | (before(packed) + events).min(0xff_ffff));
+        let counted = self.rate.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pack);
+        counted.is_ok_and(|packed| before(packed) >= i64::from(rate))
     }
 }

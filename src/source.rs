@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// An endpoint `/hooks/{name}`.
+#[derive(Clone)]
 pub struct Source {
     /// Its name, as in the path.
     pub name: Arc<str>,
@@ -42,6 +43,8 @@ pub struct Source {
     pub keep_keys: Duration,
     /// How long it may send nothing before there is an alarm; `None`: what is usual for it.
     pub silent_after: Option<Duration>,
+    /// The events of a batch become deliveries of their own.
+    pub split: bool,
 }
 
 /// From a source to a destination.

@@ -68,6 +68,7 @@ fn source(name: &str, keys: &mut SourceKeys, all: &Defaults, at: &Place<'_>) -> 
         rate_per_s: keys.rate,
         keep_keys,
         silent_after: keys.silent_after,
+        split: keys.split,
     })
 }
 

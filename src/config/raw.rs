@@ -64,6 +64,9 @@ section! {
         /// own deliveries, once there are 50 of them over a week.
         silent_after: Option<Duration> => "three times its longest gap in two weeks, at least 15m"
             ["1s" to "365d"],
+        /// Records the events of a batch one by one, each under its own key; else a request is one
+        /// delivery. On, because senders regroup events when they try again.
+        split: bool = "true",
         /// How `generic_hmac` or `generic_token` proves and reads; see providers/README.md.
         scheme: Option<Scheme> => "none",
     }

@@ -12,6 +12,10 @@ const KEPT: [&str; 3] = ["content-type", "content-encoding", "user-agent"];
 /// More header bytes than this are not kept: the provider's own are far smaller.
 const KEPT_BYTES: usize = 16 * 1024;
 
+/// What an event out of a batch is: the request's own type is that of what carried it, such as a
+/// form or `application/cloudevents-batch+json`.
+const JSON: &[u8] = b"application/json";
+
 /// What the proof of a request came to.
 #[derive(Clone, Copy)]
 pub(super) struct Proof {
@@ -30,12 +34,17 @@ pub(super) fn arrival(
     proof: Proof,
     received_us: i64,
 ) -> Arrival {
+    let is_part = event.part.is_some();
     let body = match event.part {
         Some(Part::Slice(part)) => body.slice(part),
         Some(Part::Bytes(part)) => part.into(),
         None => body.clone(),
     };
-    let content_type = head.header("content-type");
+    let is_json = is_part && body.first().is_some_and(|first| matches!(first, b'{' | b'['));
+    let (content_type, headers) = match is_json {
+        true => (Some(JSON), as_json(headers)),
+        false => (head.header("content-type"), headers.to_vec()),
+    };
     let jobs = entry.routes.iter().filter(|route| route.matches(&event.kind));
     let jobs = jobs.map(|route| route.plan(event.entity.as_deref(), content_type, &body)).collect();
     Arrival {
@@ -49,10 +58,18 @@ pub(super) fn arrival(
         coverage: proof.coverage,
         secret: proof.secret,
         received_us,
-        headers: headers.to_vec(),
+        headers,
         body,
         jobs,
     }
+}
+
+/// The kept headers with the type of an event instead of that of its batch.
+fn as_json(headers: &[u8]) -> Vec<u8> {
+    let mut lines = KeptHeaders::from_bytes(headers).0;
+    lines.retain(|(name, _)| name != "content-type" && name != "content-encoding");
+    lines.insert(0, ("content-type".to_owned(), JSON.to_vec()));
+    KeptHeaders(lines).to_bytes()
 }
 
 /// The headers that are stored: what describes the body, and the provider's own. Never one that

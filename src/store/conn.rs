@@ -4,7 +4,7 @@
 
 use super::bind::{bind_column, bind_postgres, bind_rows, bind_sqlite};
 use super::error::StoreError;
-use super::sql::{self, Arg, Column, Expanded, Slot};
+use super::sql::{self, Arg, Column, Slot};
 use sqlx::postgres::{PgArguments, PgPool, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Executor, Postgres, Row as _, Sqlite, Transaction};
@@ -154,7 +154,13 @@ impl Tx {
             return Ok(Vec::new());
         }
         match self {
-            Self::Sqlite(tx) => on_sqlite(&mut **tx, template, args, rows).await,
+            Self::Sqlite(tx) => {
+                let mut found = Vec::new();
+                for rows in sql::portions(rows) {
+                    found.extend(on_sqlite(&mut **tx, template, args.clone(), rows).await?);
+                }
+                Ok(found)
+            }
             Self::Postgres(tx, suspect) => {
                 let answer = on_postgres(&mut **tx, template, args, rows).await;
                 if let Err(StoreError::Unavailable(_)) = &answer {
@@ -225,7 +231,7 @@ async fn on_sqlite<'c>(
             }
         }
     }
-    let found = executor.fetch_all(sqlx::query_with(text(&expanded), bound)).await?;
+    let found = executor.fetch_all(sqlx::query_with(expanded.safe(), bound)).await?;
     Ok(found.into_iter().map(Row::Sqlite).collect())
 }
 
@@ -239,10 +245,6 @@ async fn on_postgres<'c>(
     let mut bound = PgArguments::default();
     args.into_iter().try_for_each(|arg| bind_postgres(&mut bound, arg))?;
     rows.into_iter().try_for_each(|column| bind_column(&mut bound, column))?;
-    let found = executor.fetch_all(sqlx::query_with(text(&expanded), bound)).await?;
+    let found = executor.fetch_all(sqlx::query_with(expanded.safe(), bound)).await?;
     Ok(found.into_iter().map(Row::Postgres).collect())
-}
-
-fn text(expanded: &Expanded) -> AssertSqlSafe<Arc<str>> {
-    AssertSqlSafe(expanded.text.clone())
 }

@@ -91,17 +91,17 @@ pub struct Store {
     pools: Pools,
     clock: Clock,
     wake: Arc<Wake>,
-    records: Group<Incoming, Recorded>,
+    records: Group<Vec<Incoming>, Vec<Recorded>>,
     settlements: Group<Settlement, Settled>,
     paused: Arc<pause::PausedSources>,
 }
 
-/// Records batches of arrivals.
+/// Records the arrivals of batches of requests.
 struct Recorder(Pools, Clock, Arc<Wake>);
 
-impl Carry<Incoming, Recorded> for Recorder {
-    async fn carry(&self, incoming: &[Incoming]) -> Result<Vec<Recorded>, StoreError> {
-        let batch = record::batch(&self.0, incoming, self.1.now_us()).await?;
+impl Carry<Vec<Incoming>, Vec<Recorded>> for Recorder {
+    async fn carry(&self, requests: &[Vec<Incoming>]) -> Result<Vec<Vec<Recorded>>, StoreError> {
+        let batch = record::batch(&self.0, requests, self.1.now_us()).await?;
         self.2.due(batch.due, self.1.now_us());
         Ok(batch.recorded)
     }
@@ -165,9 +165,23 @@ impl Store {
 
     /// Records an arrival durably, together with others that arrive meanwhile.
     pub async fn record(&self, arrival: Arrival) -> Result<Recorded, StoreError> {
-        let cost = arrival.body.len() + arrival.headers.len() + 512;
-        let stored = body::pack(&arrival.body);
-        self.records.put(Incoming { arrival, stored }, cost).await
+        let recorded = self.record_all(vec![arrival]).await?.pop();
+        recorded.ok_or_else(|| StoreError::Refused("no result".into()))
+    }
+
+    /// Records the arrivals of one request durably, all of them or none. The answers are in their
+    /// order.
+    pub async fn record_all(&self, arrivals: Vec<Arrival>) -> Result<Vec<Recorded>, StoreError> {
+        if arrivals.is_empty() {
+            return Ok(Vec::new());
+        }
+        let cost = |arrival: &Arrival| arrival.body.len() + arrival.headers.len() + 512;
+        let cost = arrivals.iter().map(cost).sum();
+        let incoming = arrivals.into_iter().map(|arrival| {
+            let stored = body::pack(&arrival.body);
+            Incoming { arrival, stored }
+        });
+        self.records.put(incoming.collect(), cost).await
     }
 
     /// Claims jobs that may run now.

@@ -1,7 +1,8 @@
 //! `record`: arrivals become deliveries, dedup keys and jobs in one transaction.
 //!
-//! The unique constraint on (source, key) decides what is new; nothing is checked first. This
-//! file never answers anybody: the caller does, after the commit.
+//! The unique constraint on (source, key) decides what is new; nothing is checked first. The events
+//! of one request are recorded all or none, so that what its sender hears is true of all of them.
+//! This file never answers anybody: the caller does, after the commit.
 
 use super::body;
 use super::conn::{Pools, Tx};
@@ -15,9 +16,9 @@ use crate::delivery::{Arrival, DeliveryId, Micros, Recorded, Verdict, coverage_w
 use crate::job::{JobId, State};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a batch came to: one result an arrival, in the same order, and the new work.
+/// What a batch came to: one result an arrival, by requests and in the same order, and new work.
 pub(super) struct Batch {
-    pub(super) recorded: Vec<Recorded>,
+    pub(super) recorded: Vec<Vec<Recorded>>,
     pub(super) due: Due,
 }
 
@@ -28,22 +29,33 @@ pub(super) struct Incoming {
     pub(super) stored: body::Stored,
 }
 
-/// Records a batch in one transaction.
+/// Records the arrivals of several requests in one transaction.
 pub(super) async fn batch(
     pools: &Pools,
-    incoming: &[Incoming],
+    requests: &[Vec<Incoming>],
     now_us: Micros,
 ) -> Result<Batch, StoreError> {
+    let incoming: Vec<&Incoming> = requests.iter().flatten().collect();
     let mut tx = pools.begin().await?;
     let mut batch = Batch { recorded: Vec::new(), due: Due::default() };
     // Sorted by key: two batches on two machines then wait for each other's keys in one order.
     let mut first: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for (index, Incoming { arrival, .. }) in incoming.iter().enumerate() {
+    for (index, Incoming { arrival, .. }) in incoming.iter().copied().enumerate() {
         first.entry((&arrival.source, &arrival.key)).or_insert(index);
     }
-    let candidates: Vec<&Incoming> = first.values().map(|index| &incoming[*index]).collect();
+    let mut candidates: Vec<usize> = first.values().copied().collect();
+    let numbers = match tx.is_shared() {
+        true => numbers(&mut tx, requests).await?,
+        false => {
+            // SQLite's one writer waits for nobody, and numbers the rows as they come.
+            candidates.sort_unstable();
+            Vec::new()
+        }
+    };
+    let number = |index: usize| numbers.get(index).copied();
+    let candidates = candidates.into_iter().map(|index| (number(index), incoming[index]));
     let mut inserted: Vec<Option<DeliveryId>> = vec![None; incoming.len()];
-    for (source, key, id) in insert(&mut tx, &candidates).await? {
+    for (source, key, id) in insert(&mut tx, &candidates.collect::<Vec<_>>()).await? {
         if let Some(index) = first.get(&(&*source, &*key)) {
             inserted[*index] = Some(id);
         }
@@ -57,28 +69,46 @@ pub(super) async fn batch(
     let new = arrivals().filter_map(|(_, (arrival, id))| Some(((*id)?, arrival)));
     let states = make_jobs(&mut tx, &new.collect::<Vec<_>>(), now_us, &mut batch.due).await?;
     let mut repeated = repeat::revive(&mut tx, judged, now_us, &mut batch.due).await?;
-    for (index, (_, id)) in arrivals() {
+    let mut recorded = arrivals().filter_map(|(index, (_, id))| {
         let accepted = |id: &DeliveryId| Recorded {
             id: *id,
             verdict: Verdict::Accepted,
             state: states.get(id).copied(),
         };
-        batch.recorded.extend(id.as_ref().map(accepted).or_else(|| repeated.remove(&index)));
-    }
+        id.as_ref().map(accepted).or_else(|| repeated.remove(&index))
+    });
+    let of = |request: &Vec<Incoming>| recorded.by_ref().take(request.len()).collect();
+    batch.recorded = requests.iter().map(of).collect();
+    drop(recorded);
     notify(&mut tx, &batch.due).await?;
     tx.commit().await?;
     Ok(batch)
 }
 
+/// Numbers in the order of arrival, where a request has several events: they are inserted in the
+/// order of their keys, and must stand in their lanes in the order of the body.
+async fn numbers(tx: &mut Tx, requests: &[Vec<Incoming>]) -> Result<Vec<i64>, StoreError> {
+    if requests.iter().all(|request| request.len() < 2) {
+        return Ok(Vec::new());
+    }
+    let count = requests.iter().map(Vec::len).sum::<usize>() as i64;
+    let text = "SELECT {next_delivery} FROM generate_series(1, $1)";
+    let rows = tx.run(text, vec![Arg::Int(count)]).await?;
+    let mut numbers = rows.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
 /// Inserts what is new and returns its sources, keys and numbers.
 async fn insert(
     tx: &mut Tx,
-    incoming: &[&Incoming],
+    incoming: &[(Option<i64>, &Incoming)],
 ) -> Result<Vec<(String, String, DeliveryId)>, StoreError> {
-    let arrivals = || incoming.iter().map(|incoming| &incoming.arrival);
-    let stored = || incoming.iter().map(|incoming| &incoming.stored);
+    let arrivals = || incoming.iter().map(|(_, incoming)| &incoming.arrival);
+    let stored = || incoming.iter().map(|(_, incoming)| &incoming.stored);
     let text = |read: fn(&Arrival) -> String| Column::Text(arrivals().map(read).collect());
     let columns = vec![
+        Column::OptInt(incoming.iter().map(|(number, _)| *number).collect()),
         text(|a| a.source.to_string()),
         text(|a| a.key.clone()),
         text(|a| a.kind.clone()),
@@ -96,11 +126,13 @@ async fn insert(
     ];
     let rows = tx
         .run_rows(
-            "WITH v(source, key, kind, entity, occurred_us, sequence, received_us, coverage,
+            "WITH v(id, source, key, kind, entity, occurred_us, sequence, received_us, coverage,
                 secret, fingerprint, headers, body_bytes, encoding, body) AS ({rows})
-             INSERT INTO deliveries (source, key, kind, entity, occurred_us, sequence, received_us,
-                coverage, secret, fingerprint, headers, body_bytes, encoding, body)
-             SELECT * FROM v WHERE true
+             INSERT INTO deliveries (id, source, key, kind, entity, occurred_us, sequence,
+                received_us, coverage, secret, fingerprint, headers, body_bytes, encoding, body)
+             SELECT coalesce(id, {next_delivery}), source, key, kind, entity, occurred_us, sequence,
+                received_us, coverage, secret, fingerprint, headers, body_bytes, encoding, body
+             FROM v WHERE true
              ON CONFLICT (source, key) DO NOTHING RETURNING source, key, id",
             vec![],
             columns,

@@ -8,6 +8,7 @@
 //! SQLite gets nameless `?` only: it looks a named parameter up by a linear search, which makes
 //! binding a thousand of them quadratic.
 
+use sqlx::AssertSqlSafe;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, RwLock};
 
@@ -41,6 +42,17 @@ impl Column {
         }
     }
 
+    /// Cuts off what is beyond [`ROWS_MAX`].
+    fn split_off(&mut self) -> Self {
+        match self {
+            Self::Int(values) => Self::Int(values.split_off(ROWS_MAX)),
+            Self::OptInt(values) => Self::OptInt(values.split_off(ROWS_MAX)),
+            Self::Text(values) => Self::Text(values.split_off(ROWS_MAX)),
+            Self::OptText(values) => Self::OptText(values.split_off(ROWS_MAX)),
+            Self::Blob(values) => Self::Blob(values.split_off(ROWS_MAX)),
+        }
+    }
+
     fn postgres_type(&self) -> &'static str {
         match self {
             Self::Int(_) | Self::OptInt(_) => "bigint[]",
@@ -66,13 +78,38 @@ pub(crate) struct Expanded {
     pub(crate) slots: Vec<Slot>,
 }
 
+impl Expanded {
+    /// As the driver wants it: made of templates of ours, and of nothing that anybody sent.
+    pub(crate) fn safe(&self) -> AssertSqlSafe<Arc<str>> {
+        AssertSqlSafe(self.text.clone())
+    }
+}
+
 /// Where the engines say the same thing differently.
-const LITERALS: [(&str, &str, &str); 3] = [
+const LITERALS: [(&str, &str, &str); 4] = [
     // Claims of two processes step over each other's rows; SQLite has one writer at a time.
     ("{skip_locked}", "", "FOR UPDATE SKIP LOCKED"),
     ("{for_update}", "", "FOR UPDATE"),
     ("{least}", "min", "least"),
+    // What stands for a number that is not given: SQLite then takes the next one by itself.
+    ("{next_delivery}", "NULL", "nextval(pg_get_serial_sequence('deliveries', 'id'))"),
 ];
+
+/// Rows of a list that SQLite gets at once. It takes 32,766 values a statement, the widest list has
+/// 15 columns, and each number of rows is a text of its own that is kept.
+const ROWS_MAX: usize = 500;
+
+/// A list of rows in portions that SQLite takes; one, if it is short or there is none. Every
+/// statement over a list treats its rows one by one, so that it may be run once a portion.
+pub(crate) fn portions(mut rows: Vec<Column>) -> Vec<Vec<Column>> {
+    let mut portions = Vec::new();
+    while rows.first().is_some_and(|column| column.len() > ROWS_MAX) {
+        let rest: Vec<Column> = rows.iter_mut().map(Column::split_off).collect();
+        portions.push(std::mem::replace(&mut rows, rest));
+    }
+    portions.push(rows);
+    portions
+}
 
 type Cache = RwLock<HashMap<(usize, usize, bool), Arc<Expanded>>>;
 
@@ -156,6 +193,20 @@ fn postgres(template: &str, args: usize, rows: &[Column]) -> Expanded {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_list_is_cut_into_portions_and_loses_no_row() {
+        let rows =
+            |count| vec![Column::Int((0..count).collect()), Column::Blob(vec![vec![]; 1201])];
+        let lengths: Vec<usize> = portions(rows(1201)).iter().map(|part| part[1].len()).collect();
+        assert_eq!(lengths, [500, 500, 201]);
+        let whole = portions(rows(1201)).into_iter().flat_map(|mut part| match part.remove(0) {
+            Column::Int(values) => values,
+            _ => Vec::new(),
+        });
+        assert!(whole.eq(0..1201));
+        assert_eq!(portions(Vec::new()).len(), 1, "a statement without a list runs once");
+    }
 
     #[test]
     fn one_template_serves_both_engines() {

@@ -11,6 +11,7 @@ mod budget;
 mod bulk;
 mod circuit;
 mod circuit_pair;
+mod batch;
 mod cli;
 mod config_cases;
 mod crash;

@@ -18,7 +18,11 @@ pub struct Launch {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     preparation: Option<String>,
+    samples: bool,
 }
+
+/// The variable that tells the program of the tests' own that it is wanted.
+pub(super) const SAMPLES: &str = "POSTHOUSE_IT_SAMPLES";
 
 /// What a command came to.
 #[derive(Debug)]
@@ -43,6 +47,7 @@ impl Launch {
             arguments: Vec::new(),
             environment: Vec::new(),
             preparation: None,
+            samples: false,
         };
         for (name, secret) in sender::SECRETS {
             launch = launch.env(name, secret);
@@ -97,6 +102,13 @@ impl Launch {
         self
     }
 
+    /// By the tests' own program when it serves: its sources `sample..` have the sender of
+    /// `samples`.
+    pub fn with_samples(mut self) -> Self {
+        self.samples = true;
+        self.env(SAMPLES, "1")
+    }
+
     /// In another directory, so that several can run in one world.
     pub fn within(mut self, name: &str) -> Self {
         self.directory.push(name);
@@ -105,7 +117,7 @@ impl Launch {
 
     /// Starts a server and waits until it is ready.
     pub async fn serve(self) -> Server {
-        let mut child = self.spawn();
+        let mut child = self.spawn(self.samples);
         let (output, errors) = collect(&mut child);
         let begun = Instant::now();
         while output.after("ready").is_none() {
@@ -130,7 +142,7 @@ impl Launch {
 
     /// Runs a command to its end.
     pub async fn run(self) -> Ran {
-        let mut child = self.spawn();
+        let mut child = self.spawn(false);
         let (output, errors) = collect(&mut child);
         let status = ended(&mut child).await;
         super::until("the end of the command's output", async || {
@@ -140,7 +152,7 @@ impl Launch {
         Ran { code: status.code(), output: output.text(), errors: errors.text() }
     }
 
-    fn spawn(&self) -> Child {
+    fn spawn(&self, with_samples: bool) -> Child {
         std::fs::create_dir_all(&self.directory).expect("the directory is there");
         if let Some(config) = &self.config {
             let file = self.directory.join("posthouse.toml");
@@ -148,6 +160,10 @@ impl Launch {
         }
         let program = env!("CARGO_BIN_EXE_posthouse");
         let mut command = Command::new(program);
+        if with_samples {
+            command = Command::new(std::env::current_exe().expect("the path of the tests"));
+            command.args(["--exact", "harness::samples::program", "--ignored", "--nocapture"]);
+        }
         if let Some(line) = &self.preparation {
             command = Command::new("/bin/sh");
             command.args(["-c", &format!("{line}; exec \"$0\" \"$@\""), program]);

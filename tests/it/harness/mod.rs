@@ -13,6 +13,7 @@ pub mod launch;
 pub mod ledger;
 pub mod message;
 pub mod postgres;
+mod samples;
 pub mod sender;
 pub mod server;
 pub mod settings;
