@@ -26,7 +26,7 @@ mod tests;
 mod units;
 
 pub use alarms::Alarms;
-pub use first::{Files, kept_secret};
+pub use first::{Files, keep_secret, kept_secret};
 pub use read::Key;
 pub use scalars::PublicUrl;
 pub use secret::{Held, Located};

@@ -7,7 +7,7 @@ mod running;
 pub use running::Running;
 
 use crate::delivery::Recorded;
-use crate::receive::{Answer, Head, Intake};
+use crate::receive::{Answer, Head, Intake, header_lines};
 use actix_http::{ConnectionType, HttpService, Request, Response};
 use actix_service::{fn_service, map_config};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
@@ -65,7 +65,7 @@ pub fn serve(
             .route("/hooks/{source}", web::to(hook))
             .route("/hooks/{source}/", web::to(hook))
             .default_service(web::to(|rest: Payload| async {
-                HttpResponse::NotFound().body(Unread(rest))
+                HttpResponse::NotFound().body(Unread::nothing(rest))
             }));
         HttpService::build()
             .graceful_shutdown_signal(move || {
@@ -104,26 +104,30 @@ fn invite(intake: &Intake, head: Request) -> Result<Request, Response<BoxBody>> 
 
 async fn hook(request: HttpRequest, mut body: Payload, intake: Data<Intake>) -> HttpResponse {
     let name = request.match_info().query("source");
-    match *request.method() {
-        Method::POST => {}
-        Method::GET | Method::HEAD => {
-            let known = intake.entry(name).is_some();
-            let status = if known { StatusCode::OK } else { StatusCode::NOT_FOUND };
-            return HttpResponse::build(status).body(Unread(body));
-        }
-        _ => {
-            let mut answer = HttpResponse::MethodNotAllowed();
-            return answer.insert_header((ALLOW, "GET, HEAD, POST")).body(Unread(body));
-        }
-    }
     let uri = request.uri();
     let head = Head {
         method: request.method().as_str(),
         target: uri.path_and_query().map_or("/", |target| target.as_str()),
         headers: request.headers().iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect(),
     };
-    let answer = intake.receive(name, head, &mut body).await;
-    respond(&answer, body)
+    if *request.method() == Method::POST {
+        let answer = intake.receive(name, head, &mut body).await;
+        return respond(&answer, body);
+    }
+    if let Some(answer) = intake.greet(name, &head) {
+        return respond(&answer, body);
+    }
+    match *request.method() {
+        Method::GET | Method::HEAD => {
+            let known = intake.entry(name).is_some();
+            let status = if known { StatusCode::OK } else { StatusCode::NOT_FOUND };
+            HttpResponse::build(status).body(Unread::nothing(body))
+        }
+        _ => {
+            let mut answer = HttpResponse::MethodNotAllowed();
+            answer.insert_header((ALLOW, "GET, HEAD, POST")).body(Unread::nothing(body))
+        }
+    }
 }
 
 fn respond(answer: &Answer, rest: Payload) -> HttpResponse {
@@ -132,7 +136,13 @@ fn respond(answer: &Answer, rest: Payload) -> HttpResponse {
         response.insert_header((RETRY_AFTER, seconds));
     }
     match answer {
-        Answer::Reply(reply) => response.content_type(reply.content_type).body(reply.body.clone()),
+        Answer::Reply(reply) => {
+            for line in header_lines(reply) {
+                response.insert_header(line);
+            }
+            let text = Bytes::from(reply.body.clone());
+            response.content_type(reply.content_type).body(Unread { _rest: rest, text })
+        }
         Answer::Recorded(recorded) => match recorded.as_slice() {
             [one] => response.json(described(one)),
             several => {
@@ -141,27 +151,37 @@ fn respond(answer: &Answer, rest: Payload) -> HttpResponse {
             }
         },
         // The unread rest of a body would otherwise be taken for the next request.
-        Answer::TooLarge | Answer::Incomplete => response.force_close().body(Unread(rest)),
-        _ => response.body(Unread(rest)),
+        Answer::TooLarge | Answer::Incomplete => response.force_close().body(Unread::nothing(rest)),
+        _ => response.body(Unread::nothing(rest)),
     }
 }
 
-/// An empty answer that holds the rest of the request's body. Once the rest is dropped, actix
-/// reads a chunked body on to its end, however long that takes; while it is held, actix closes.
-struct Unread(#[expect(dead_code, reason = "it is there to be held")] Payload);
+/// An answer that holds the rest of the request's body. Once the rest is dropped, actix reads a
+/// chunked body on to its end, however long that takes; while it is held, actix closes.
+struct Unread {
+    _rest: Payload,
+    text: Bytes,
+}
+
+impl Unread {
+    fn nothing(rest: Payload) -> Self {
+        Self { _rest: rest, text: Bytes::new() }
+    }
+}
 
 impl MessageBody for Unread {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {
-        BodySize::Sized(0)
+        BodySize::Sized(self.text.len() as u64)
     }
 
     fn poll_next(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Infallible>>> {
-        Poll::Ready(None)
+        let text = std::mem::take(&mut self.text);
+        Poll::Ready((!text.is_empty()).then_some(Ok(text)))
     }
 }
 

@@ -1,27 +1,27 @@
-//! `receive`: from a request to an answer. Find the source, admit, record, answer.
+//! `receive`: from a request to an answer. Find the source, shake hands or admit, record, answer.
 //!
 //! Nothing of a request is interpreted or stored before its sender is proved, and no 2xx is
 //! given before the commit.
 
+mod admit;
 mod answer;
 mod arrival;
+mod entry;
+mod handshake;
 mod read;
 
 pub use answer::Answer;
+pub use entry::Entry;
+pub use handshake::header_lines;
 
-use crate::clock::{Clock, wall_us};
-use crate::delivery::Verdict;
+use crate::clock::Clock;
 use crate::refusals::Ledger as Refusals;
-use crate::source::{Route, Source};
 use crate::store::Store;
 use crate::telemetry::Metrics;
-use arrival::{Proof, arrival, kept};
 use bytes::Bytes;
 use futures_util::Stream;
-use providers::{Admitted, Event, Reading, Request, Window, admit_unsigned_with, admit_with_keys};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -41,16 +41,6 @@ pub struct Intake {
     pub memory: Semaphore,
     /// Time for a whole body to arrive.
     pub body_timeout: Duration,
-}
-
-/// A source and where its deliveries go.
-pub struct Entry {
-    /// The source.
-    pub source: Arc<Source>,
-    /// Its routes.
-    pub routes: Vec<Arc<Route>>,
-    /// The second that is being counted and the deliveries in it.
-    pub rate: AtomicI64,
 }
 
 /// A request without its body.
@@ -95,7 +85,10 @@ impl Intake {
             Err(_) => return self.refuse_unread(name, Answer::Incomplete),
         };
         let begun_us = self.clock.now_us();
-        let answer = self.admit(entry, &head, &body).await;
+        let answer = match self.handshake(entry, &head, &body) {
+            Some(answer) => answer,
+            None => self.admit(entry, &head, &body).await,
+        };
         let seconds = (self.clock.now_us() - begun_us) as f64 / 1e6;
         self.metrics.answer_seconds.observe(seconds);
         answer
@@ -111,106 +104,8 @@ impl Intake {
         answer
     }
 
-    async fn admit(&self, entry: &Entry, head: &Head<'_>, body: &Bytes) -> Answer {
-        let source = &entry.source;
-        let url = source.public_url.as_deref().unwrap_or("");
-        let query = head.target.split_once('?').map_or("", |(_, query)| query);
-        let url = if query.is_empty() { url.to_owned() } else { format!("{url}?{query}") };
-        let (method, headers) = (head.method, head.headers.as_slice());
-        let request = Request { method, url: &url, headers, body };
-        let window = Window { now_s: wall_us() / 1_000_000, tolerance_s: source.tolerance_s };
-        let admitted = if source.unsigned {
-            admit_unsigned_with(source.provider, &request, source.split)
-        } else {
-            let reading = Reading { split: source.split, ..Reading::default() };
-            admit_with_keys(source.provider, &request, &source.secrets, window, reading)
-        };
-        match admitted {
-            Ok(Admitted::Challenge(reply)) => Answer::Reply(reply),
-            Ok(Admitted::Events { .. }) if self.store.is_source_paused(&source.name) => {
-                self.refuse(&source.name, "paused", "an operator paused the source");
-                Answer::TooMany
-            }
-            Ok(Admitted::Events { events, .. })
-                if entry.is_over_rate(window.now_s, events.len()) =>
-            {
-                self.refuse(&source.name, "rate", "more deliveries than the source's rate allows");
-                Answer::TooMany
-            }
-            Ok(Admitted::Events { events, coverage, secret }) => {
-                let secret = (!source.unsigned).then_some(secret);
-                self.record(entry, head, body, Proof { coverage, secret }, events).await
-            }
-            Err(rejection) => {
-                self.refuse(&source.name, rejection.label(), &rejection.to_string());
-                match rejection {
-                    providers::Rejection::Unreadable(_) => Answer::Unreadable,
-                    _ => Answer::NotProved(source.provider.refusal_status()),
-                }
-            }
-        }
-    }
-
-    async fn record(
-        &self,
-        entry: &Entry,
-        head: &Head<'_>,
-        body: &Bytes,
-        proof: Proof,
-        events: Vec<Event>,
-    ) -> Answer {
-        let headers = kept(head, entry.source.provider.forwarded());
-        let received_us = self.clock.now_us();
-        let arrivals = events
-            .into_iter()
-            .map(|event| arrival(entry, head, event, body, &headers, proof, received_us));
-        // All or none: a sender knows no way to send half of a request again.
-        let recorded = match self.store.record_all(arrivals.collect()).await {
-            Ok(recorded) => recorded,
-            Err(error) => {
-                tracing::error!(source = %entry.source.name, %error, "nothing was recorded");
-                self.refuse(&entry.source.name, "store", "the store did not take the delivery");
-                return Answer::Unavailable;
-            }
-        };
-        for one in &recorded {
-            let name = [&*entry.source.name];
-            match one.verdict {
-                Verdict::Accepted => self.metrics.accepted.with_label_values(&name).inc(),
-                Verdict::Duplicate => self.metrics.duplicate.with_label_values(&name).inc(),
-                Verdict::Revived => self.metrics.revived.with_label_values(&name).inc(),
-                Verdict::Conflict => {
-                    self.metrics.conflict.with_label_values(&name).inc();
-                    tracing::warn!(source = %entry.source.name, delivery = %one.id,
-                        "conflict: other content under the same key; the first one stands");
-                }
-            }
-        }
-        match entry.source.provider.accepted() {
-            Some(reply) if recorded.iter().all(|one| one.verdict != Verdict::Conflict) => {
-                Answer::Reply(reply)
-            }
-            _ => Answer::Recorded(recorded),
-        }
-    }
-
     fn refuse(&self, source: &str, reason: &'static str, detail: &str) {
         self.metrics.rejected.with_label_values(&[source, reason]).inc();
         self.refusals.add(source, reason, detail);
-    }
-}
-
-impl Entry {
-    /// Counts deliveries against the source's rate. The second and its count share one number.
-    ///
-    /// A request is taken whole while the second is not used up: one with more events than the rate
-    /// allows in a second could otherwise never be taken.
-    fn is_over_rate(&self, now_s: i64, events: usize) -> bool {
-        let Some(rate) = self.source.rate_per_s else { return false };
-        let events = i64::try_from(events).unwrap_or(i64::MAX >> 1);
-        let before = |packed: i64| if packed >> 24 == now_s { packed & 0xff_ffff } else { 0 };
-        let pack = |packed| Some((now_s << 24) | (before(packed) + events).min(0xff_ffff));
-        let counted = self.rate.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pack);
-        counted.is_ok_and(|packed| before(packed) >= i64::from(rate))
     }
 }

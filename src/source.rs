@@ -15,6 +15,7 @@ pub use stop::{Scope, Stop};
 use crate::job::{Lane, Planned};
 use providers::{Provider, Secret};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ pub struct Source {
     pub name: Arc<str>,
     /// Who sends.
     pub provider: &'static dyn Provider,
-    /// Any of these may sign. Empty only when `unsigned`.
+    /// Any of these may sign. Empty only when `unsigned` or `pending`.
     pub secrets: Vec<Secret>,
     /// Accepts anyone, because the configuration says so.
     pub unsigned: bool,
@@ -45,6 +46,12 @@ pub struct Source {
     pub silent_after: Option<Duration>,
     /// The events of a batch become deliveries of their own.
     pub split: bool,
+    /// What the sender shows when it registers the URL.
+    pub verify_token: Option<Secret>,
+    /// The sender may hand over its secret now.
+    pub pending: bool,
+    /// Where a secret that the sender hands over is kept.
+    pub handed_path: PathBuf,
 }
 
 /// From a source to a destination.

@@ -29,6 +29,8 @@ pub struct Metrics {
     pub conflict: IntCounterVec,
     /// Repeats that put dead jobs back, by source.
     pub revived: IntCounterVec,
+    /// Handshakes that were answered, by source.
+    pub handshakes: IntCounterVec,
     /// Refused requests, by source and reason.
     pub rejected: IntCounterVec,
     /// Attempts, by route and outcome.
@@ -102,6 +104,7 @@ impl Metrics {
             duplicate: vec("posthouse_duplicate_total", "Repeats, same content.", &by_source)?,
             conflict: vec("posthouse_conflict_total", "Repeats, other content.", &by_source)?,
             revived: vec("posthouse_revived_total", "Repeats of dead deliveries.", &by_source)?,
+            handshakes: vec("posthouse_handshakes_total", "Handshakes answered.", &by_source)?,
             rejected: vec("posthouse_rejected_total", "Refused.", &["source", "reason"])?,
             attempts: vec("posthouse_attempts_total", "Attempts.", &["route", "outcome"])?,
             died: vec("posthouse_died_total", "Jobs given up.", &["route"])?,

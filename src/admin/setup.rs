@@ -73,6 +73,7 @@ fn shown(source: &Source) -> Value {
         "coverage": coverage_word(coverage),
         "secrets": source.secrets.len(),
         "unsigned": source.unsigned,
+        "pending": source.pending,
         "disabled": source.disabled,
         "body_bytes_max": source.body_bytes_max,
         "rate_per_s": source.rate_per_s,

@@ -135,8 +135,7 @@ pub(super) fn intake(
 ) -> Intake {
     let entry = |source: &Arc<crate::source::Source>| {
         let of_source = config.routes.iter().filter(|route| route.source == source.name);
-        let routes = of_source.cloned().collect();
-        (source.name.to_string(), Entry { source: source.clone(), routes, rate: AtomicI64::new(0) })
+        (source.name.to_string(), Entry::new(source.clone(), of_source.cloned().collect()))
     };
     Intake {
         sources: config.sources.values().map(entry).collect(),

@@ -1,6 +1,7 @@
 //! Makes the checked configuration of the raw one: whatever depends on more than one key.
 //!
-//! Goes on after a fault, so that all are reported at once. Never reads or writes anything.
+//! Goes on after a fault, so that all are reported at once. Never writes anything, and reads
+//! nothing but the secrets that senders handed over.
 
 use super::raw::Raw;
 use super::read::{Kind, Place, Reading};

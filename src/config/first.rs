@@ -85,6 +85,12 @@ pub fn kept_secret(path: &Path) -> io::Result<(Secret, bool)> {
     })
 }
 
+/// Keeps a secret in a file that only its owner can read; `false` when there is one already, which
+/// stays as it is. It is on disk when this returns.
+pub fn keep_secret(path: &Path, text: &str) -> io::Result<bool> {
+    create(path, text)
+}
+
 /// 32 random bytes, twice what guessing could ever reach, in hexadecimal.
 fn random_hex() -> String {
     hex::encode(rand::random::<[u8; 32]>())

@@ -7,10 +7,11 @@ use super::provider::provider;
 use super::raw::{Raw, SourceKeys};
 use super::read::Place;
 use super::scalars::PublicUrl;
-use super::secret::Held;
+use super::secret::{Held, kept};
 use super::units::Size;
 use crate::source::Source;
 use providers::{Coverage, Provider, Secret};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Checks all sources, and fills in what was left out.
@@ -24,6 +25,7 @@ pub(super) fn sources(raw: &mut Raw, root: &Place<'_>) -> Vec<Source> {
         base: raw.server.public_url.clone(),
         keys: raw.retention.keys,
         bodies: raw.retention.bodies,
+        data_dir: raw.store.data_dir.clone(),
     };
     let checked = raw.sources.iter_mut();
     checked.filter_map(|(name, keys)| source(name, keys, &defaults, &at.key(name))).collect()
@@ -34,11 +36,15 @@ struct Defaults {
     base: Option<PublicUrl>,
     keys: Duration,
     bodies: Duration,
+    data_dir: PathBuf,
 }
 
 fn source(name: &str, keys: &mut SourceKeys, all: &Defaults, at: &Place<'_>) -> Option<Source> {
     let provider = provider(keys, at);
-    let secrets = secrets(keys, provider, at);
+    // No name has a dot in it, so no other file of the directory is called so.
+    let handed_path = all.data_dir.join(format!("{name}.secret"));
+    let handed = handed(keys, &handed_path, at);
+    let secrets = secrets(keys, provider, handed, at);
     let provider = provider?;
     let horizon = Duration::from_secs(u64::from(provider.horizon_days()) * 86_400);
     let is_default = keys.keep_keys.is_none();
@@ -69,13 +75,38 @@ fn source(name: &str, keys: &mut SourceKeys, all: &Defaults, at: &Place<'_>) -> 
         keep_keys,
         silent_after: keys.silent_after,
         split: keys.split,
+        verify_token: keys.verify_token.as_ref().and_then(Held::secret).cloned(),
+        pending: keys.pending,
+        handed_path,
     })
 }
 
-/// The secrets, each as its provider wants it; none only if the source says `unsigned`.
-fn secrets(keys: &SourceKeys, provider: Option<&dyn Provider>, at: &Place<'_>) -> Vec<Secret> {
+/// The secret that the sender handed over, if it did.
+fn handed(keys: &SourceKeys, path: &Path, at: &Place<'_>) -> Option<Secret> {
+    let at = at.key("pending");
+    let secret = kept(path, &at);
+    let path = path.display();
+    match (&secret, keys.pending) {
+        (Some(_), true) => at.note(&format!("the sender's secret is in {path}: take this away")),
+        (Some(_), false) => at.note(&format!("the secret in {path} is good as well")),
+        (None, true) => at.note("takes the secret of whoever hands over the first one"),
+        (None, false) => {}
+    }
+    secret
+}
+
+/// The secrets, each as its provider wants it; none only if the source says `unsigned`, or if its
+/// sender is yet to hand one over.
+fn secrets(
+    keys: &SourceKeys,
+    provider: Option<&dyn Provider>,
+    handed: Option<Secret>,
+    at: &Place<'_>,
+) -> Vec<Secret> {
     let list = at.key("secrets");
     match (keys.secrets.is_empty(), keys.unsigned) {
+        (true, false) if keys.pending || handed.is_some() => {}
+        (_, true) if keys.pending => at.key("pending").fault("must not be true beside unsigned"),
         (false, true) => at.key("unsigned").fault("must not be true beside secrets"),
         (true, true) => at.note("accepts requests from anyone, because it is unsigned"),
         (true, false) if !list.is_faulty() => {
@@ -89,5 +120,5 @@ fn secrets(keys: &SourceKeys, provider: Option<&dyn Provider>, at: &Place<'_>) -
             list.index(index).fault(fault);
         }
     }
-    keys.secrets.iter().filter_map(Held::secret).cloned().collect()
+    keys.secrets.iter().filter_map(Held::secret).cloned().chain(handed).collect()
 }

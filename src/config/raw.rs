@@ -44,9 +44,15 @@ section! {
         /// Who sends: the name of a provider, or `generic_hmac` or `generic_token`.
         provider: Option<String> => "required",
         /// References to the secrets, any of which may sign: two while one is being replaced.
-        secrets: Vec<Held> => "required unless unsigned",
+        secrets: Vec<Held> => "required unless unsigned or pending",
         /// Accepts anyone. Off, because whoever knows the URL could send anything.
         unsigned: bool = "false",
+        /// A reference to the text that the sender has to show when it registers the URL, where it
+        /// shows one, as Meta's `verify_token`.
+        verify_token: Option<Held> => "none",
+        /// The sender may hand over its secret, as Asana and Notion do when the URL is registered;
+        /// it is kept in `data_dir/NAME.secret`. Off, because anyone else could hand one over.
+        pending: bool = "false",
         /// Answers as if it did not exist.
         disabled: bool = "false",
         /// Larger bodies are refused with 413. What the provider says it may send.

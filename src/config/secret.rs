@@ -122,6 +122,18 @@ fn is_reference(text: &str) -> bool {
     text.starts_with("env:") || text.starts_with("file:")
 }
 
+/// A secret that a sender handed over, if its file is there.
+pub(super) fn kept(path: &Path, at: &Place<'_>) -> Option<Secret> {
+    if !path.try_exists().unwrap_or(true) {
+        return None;
+    }
+    let secret = Secret::new(&contents(path, at)?);
+    if secret.is_none() {
+        at.fault(format!("the file {} is empty", path.display()));
+    }
+    secret
+}
+
 /// Looks up what a reference refers to, or records why there is nothing.
 fn resolve(reference: &str, at: &Place<'_>) -> Option<Secret> {
     let (text, what) = match reference.split_once(':') {

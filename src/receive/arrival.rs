@@ -1,7 +1,7 @@
 //! Makes an arrival of an event: what is kept of its request, and the jobs it is for.
 
 use super::{Entry, Head};
-use crate::delivery::{Arrival, KeptHeaders};
+use crate::delivery::{Arrival, KeptHeaders, Micros};
 use bytes::Bytes;
 use providers::{Coverage, Event, Part};
 use sha2::{Digest, Sha256};
@@ -23,6 +23,8 @@ pub(super) struct Proof {
     pub(super) coverage: Coverage,
     /// Which secret it was made with; `None` where none is needed.
     pub(super) secret: Option<usize>,
+    /// When the request was complete.
+    pub(super) received_us: Micros,
 }
 
 pub(super) fn arrival(
@@ -32,7 +34,6 @@ pub(super) fn arrival(
     body: &Bytes,
     headers: &[u8],
     proof: Proof,
-    received_us: i64,
 ) -> Arrival {
     let is_part = event.part.is_some();
     let body = match event.part {
@@ -57,7 +58,7 @@ pub(super) fn arrival(
         volatile: event.volatile.iter().map(|pointer| pointer.to_string()).collect(),
         coverage: proof.coverage,
         secret: proof.secret,
-        received_us,
+        received_us: proof.received_us,
         headers,
         body,
         jobs,

@@ -25,6 +25,7 @@ mod destination_command;
 mod destination_request;
 mod exposure;
 mod first_start;
+mod handshake;
 mod http_edge;
 mod limits;
 mod model;

@@ -1,0 +1,105 @@
+//! From bytes to deliveries: prove, read, record, answer.
+//!
+//! Nothing is interpreted before it is proved, and no 2xx is given before the commit.
+
+use super::arrival::{Proof, arrival, kept};
+use super::{Answer, Entry, Head, Intake};
+use crate::clock::wall_us;
+use crate::delivery::{Recorded, Verdict};
+use crate::store::StoreError;
+use bytes::Bytes;
+use providers::{
+    Admitted, Event, Reading, Rejection, Window, admit_unsigned_with, admit_with_keys,
+};
+
+impl Intake {
+    pub(super) async fn admit(&self, entry: &Entry, head: &Head<'_>, body: &Bytes) -> Answer {
+        let source = &entry.source;
+        let now_s = wall_us() / 1_000_000;
+        match self.prove(entry, head, body, now_s).await {
+            Ok(Admitted::Challenge(reply)) => Answer::Reply(reply),
+            Ok(Admitted::Events { events, .. }) if entry.is_over_rate(now_s, events.len()) => {
+                self.refuse(&source.name, "rate", "more deliveries than the source's rate allows");
+                Answer::TooMany
+            }
+            Ok(Admitted::Events { events, coverage, secret }) => {
+                let secret = (!source.unsigned).then_some(secret);
+                let proof = Proof { coverage, secret, received_us: self.clock.now_us() };
+                match self.record(entry, head, body, proof, events).await {
+                    Ok(recorded) => answer(entry, recorded),
+                    Err(error) => {
+                        tracing::error!(source = %source.name, %error, "nothing was recorded");
+                        self.refuse(&source.name, "store", "the store did not take the delivery");
+                        Answer::Unavailable
+                    }
+                }
+            }
+            Err(rejection) => {
+                self.refuse(&source.name, rejection.label(), &rejection.to_string());
+                match rejection {
+                    Rejection::Unreadable(_) => Answer::Unreadable,
+                    _ => Answer::NotProved(source.provider.refusal_status()),
+                }
+            }
+        }
+    }
+
+    /// Proves and reads a request, as if it were `now_s`.
+    async fn prove(
+        &self,
+        entry: &Entry,
+        head: &Head<'_>,
+        body: &[u8],
+        now_s: i64,
+    ) -> Result<Admitted, Rejection> {
+        let source = &entry.source;
+        let url = entry.url(head.target);
+        let request = head.request(&url, body);
+        if source.unsigned {
+            return admit_unsigned_with(source.provider, &request, source.split);
+        }
+        let window = Window { now_s, tolerance_s: source.tolerance_s };
+        let reading = Reading { split: source.split, ..Reading::default() };
+        admit_with_keys(source.provider, &request, entry.secrets(), window, reading)
+    }
+
+    /// Records the events of a request, all or none: a sender knows no way to send half of a
+    /// request again.
+    async fn record(
+        &self,
+        entry: &Entry,
+        head: &Head<'_>,
+        body: &Bytes,
+        proof: Proof,
+        events: Vec<Event>,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        let headers = kept(head, entry.source.provider.forwarded());
+        let arrivals =
+            events.into_iter().map(|event| arrival(entry, head, event, body, &headers, proof));
+        let recorded = self.store.record_all(arrivals.collect()).await?;
+        for one in &recorded {
+            let name = [&*entry.source.name];
+            match one.verdict {
+                Verdict::Accepted => self.metrics.accepted.with_label_values(&name).inc(),
+                Verdict::Duplicate => self.metrics.duplicate.with_label_values(&name).inc(),
+                Verdict::Revived => self.metrics.revived.with_label_values(&name).inc(),
+                Verdict::Conflict => {
+                    self.metrics.conflict.with_label_values(&name).inc();
+                    tracing::warn!(source = %entry.source.name, delivery = %one.id,
+                        "conflict: other content under the same key; the first one stands");
+                }
+            }
+        }
+        Ok(recorded)
+    }
+}
+
+/// What the sender hears of what was recorded.
+fn answer(entry: &Entry, recorded: Vec<Recorded>) -> Answer {
+    match entry.source.provider.accepted() {
+        Some(reply) if recorded.iter().all(|one| one.verdict != Verdict::Conflict) => {
+            Answer::Reply(reply)
+        }
+        _ => Answer::Recorded(recorded),
+    }
+}
