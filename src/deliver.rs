@@ -18,8 +18,9 @@ mod question;
 mod sample;
 mod sign;
 #[cfg(test)]
-mod stub;
+pub(crate) mod stub;
 
+pub(crate) use address::PublicOnly;
 pub use endpoint::Endpoint;
 pub use facts::{idempotency_key, stable_id};
 pub use handler::Handler;

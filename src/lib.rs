@@ -14,6 +14,7 @@ pub mod delivery;
 pub mod http;
 pub mod job;
 pub mod keep;
+pub mod keys;
 pub mod process;
 pub mod queue;
 pub mod receive;

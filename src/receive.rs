@@ -15,6 +15,7 @@ pub use entry::Entry;
 pub use handshake::header_lines;
 
 use crate::clock::Clock;
+use crate::keys::Remote;
 use crate::refusals::Ledger as Refusals;
 use crate::store::Store;
 use crate::telemetry::Metrics;
@@ -35,6 +36,8 @@ pub struct Intake {
     pub clock: Clock,
     /// Counts.
     pub metrics: Arc<Metrics>,
+    /// Keys that senders keep elsewhere.
+    pub keys: Remote,
     /// Refusals on their way into the ledger.
     pub refusals: Arc<Refusals>,
     /// Bytes of bodies that may be held unanswered.

@@ -52,6 +52,8 @@ pub struct Source {
     pub pending: bool,
     /// Where a secret that the sender hands over is kept.
     pub handed_path: PathBuf,
+    /// Keys that the sender keeps elsewhere and that are never fetched, by URL.
+    pub keys: BTreeMap<String, Secret>,
 }
 
 /// From a source to a destination.

@@ -31,6 +31,8 @@ pub struct Metrics {
     pub revived: IntCounterVec,
     /// Handshakes that were answered, by source.
     pub handshakes: IntCounterVec,
+    /// Fetches of senders' keys, by outcome.
+    pub key_fetches: IntCounterVec,
     /// Refused requests, by source and reason.
     pub rejected: IntCounterVec,
     /// Attempts, by route and outcome.
@@ -105,6 +107,7 @@ impl Metrics {
             conflict: vec("posthouse_conflict_total", "Repeats, other content.", &by_source)?,
             revived: vec("posthouse_revived_total", "Repeats of dead deliveries.", &by_source)?,
             handshakes: vec("posthouse_handshakes_total", "Handshakes answered.", &by_source)?,
+            key_fetches: vec("posthouse_key_fetches_total", "Keys fetched.", &["outcome"])?,
             rejected: vec("posthouse_rejected_total", "Refused.", &["source", "reason"])?,
             attempts: vec("posthouse_attempts_total", "Attempts.", &["route", "outcome"])?,
             died: vec("posthouse_died_total", "Jobs given up.", &["route"])?,

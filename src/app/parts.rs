@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::deliver::{Destinations, Handler};
 use crate::keep::Keeper;
+use crate::keys::Remote;
 use crate::process::Processor;
 use crate::queue::{self, Claimer};
 use crate::receive::{Entry, Intake};
@@ -142,6 +143,7 @@ pub(super) fn intake(
         store: store.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
+        keys: Remote::new(&config.keys, metrics.clone()),
         refusals,
         memory: Semaphore::new(config.server.body_memory.0),
         body_timeout: config.server.body_timeout,

@@ -40,6 +40,7 @@ pub(super) fn check(mut raw: Raw, reading: &Reading) -> Option<Config> {
         store: raw.store,
         database: database?,
         workers: raw.workers,
+        keys: raw.keys,
         retention: raw.retention,
         alarms: raw.alarms,
         alarm_destination,

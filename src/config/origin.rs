@@ -11,6 +11,7 @@ use super::secret::{Held, kept};
 use super::units::Size;
 use crate::source::Source;
 use providers::{Coverage, Provider, Secret};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -78,7 +79,17 @@ fn source(name: &str, keys: &mut SourceKeys, all: &Defaults, at: &Place<'_>) -> 
         verify_token: keys.verify_token.as_ref().and_then(Held::secret).cloned(),
         pending: keys.pending,
         handed_path,
+        keys: pinned(keys, at),
     })
+}
+
+/// The pinned keys. A URL that none can be fetched from is a slip that nobody would notice.
+fn pinned(keys: &SourceKeys, at: &Place<'_>) -> BTreeMap<String, Secret> {
+    for url in keys.keys.keys().filter(|url| !url.starts_with("https://")) {
+        at.key("keys").key(url).fault("is not under an https URL, as every key of a sender is");
+    }
+    let secret = |(url, held): (&String, &Held)| Some((url.clone(), held.secret()?.clone()));
+    keys.keys.iter().filter_map(secret).collect()
 }
 
 /// The secret that the sender handed over, if it did.

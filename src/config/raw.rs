@@ -8,7 +8,7 @@ use super::kinds::{Literal, Scheme};
 use super::read::section;
 use super::scalars::{PublicUrl, Way};
 use super::secret::{Held, Located};
-use super::sections::{Admin, Retention, Server, Store, Workers};
+use super::sections::{Admin, RemoteKeys, Retention, Server, Store, Workers};
 use super::units::Size;
 use crate::source::{OnDead, Order, OrderBy, Statuses};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ section! {
         store: Store => "",
         /// What delivers.
         workers: Workers => "",
+        /// Keys that senders keep elsewhere.
+        keys: RemoteKeys => "",
         /// When to forget.
         retention: Retention => "",
         /// What is told without being asked for.
@@ -73,6 +75,9 @@ section! {
         /// Records the events of a batch one by one, each under its own key; else a request is one
         /// delivery. On, because senders regroup events when they try again.
         split: bool = "true",
+        /// Keys that the sender keeps elsewhere, by their URL (`URL#ID` for one of a list), each a
+        /// reference to its text: `{ "https://sns.../x.pem" = "file:/path" }`. Never fetched.
+        keys: BTreeMap<String, Held> => "fetched when they are wanted",
         /// How `generic_hmac` or `generic_token` proves and reads; see providers/README.md.
         scheme: Option<Scheme> => "none",
     }

@@ -82,6 +82,19 @@ section! {
 }
 
 section! {
+    /// `[keys]`: public keys that senders keep elsewhere.
+    RemoteKeys {
+        /// Whether they are fetched. On, because only then senders can change them; what is pinned
+        /// under a source is never fetched.
+        fetch: bool = "true",
+        /// Time to fetch one. A sender waits for its answer meanwhile.
+        timeout: Duration = "3s" ["100ms" to "1m"],
+        /// How long one is used before it is fetched again. Senders announce new ones days before.
+        max_age: Duration = "1h" ["1m" to "30d"],
+    }
+}
+
+section! {
     /// `[retention]`: when to forget.
     Retention {
         /// Age at which bodies are deleted. Two weeks: an incident is noticed and replayed by then.

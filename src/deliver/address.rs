@@ -40,7 +40,7 @@ pub(super) fn forbidden_literal(url: &Url) -> Option<Forbidden> {
 }
 
 /// Resolves names as the system does and leaves out what may not be called.
-pub(super) struct PublicOnly;
+pub(crate) struct PublicOnly;
 
 impl Resolve for PublicOnly {
     fn resolve(&self, name: Name) -> Resolving {

@@ -75,13 +75,14 @@ impl Stub {
     }
 }
 
-/// One request with a body of known length; `None` when the client closes.
+/// One request with a body of known length or none; `None` when the client closes.
 async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         if let Some(head) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
             let text = String::from_utf8_lossy(&bytes[..head]).to_lowercase();
-            let length = text.split("content-length: ").nth(1)?.lines().next()?;
+            let length = text.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+            let length = length.unwrap_or("0");
             if bytes.len() >= head + 4 + length.parse::<usize>().unwrap() {
                 return Some(String::from_utf8(bytes).unwrap());
             }

@@ -6,11 +6,38 @@ use super::arrival::{Proof, arrival, kept};
 use super::{Answer, Entry, Head, Intake};
 use crate::clock::wall_us;
 use crate::delivery::{Recorded, Verdict};
+use crate::keys::{AtHand, Unfetched};
 use crate::store::StoreError;
 use bytes::Bytes;
 use providers::{
     Admitted, Event, Reading, Rejection, Window, admit_unsigned_with, admit_with_keys,
 };
+
+/// Times that a request is shown anew with one more key. It needs one, and a list that has grown is
+/// fetched twice.
+const KEYS_MAX: usize = 6;
+
+/// Why a request is not admitted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unproved {
+    /// A check failed.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The key that it is to be checked with cannot be had.
+    #[error("the sender's key: {0}")]
+    NoKey(#[from] Unfetched),
+}
+
+impl Unproved {
+    /// A short label for counters, from a closed set.
+    fn label(&self) -> &'static str {
+        match self {
+            Self::Rejected(rejection) => rejection.label(),
+            Self::NoKey(Unfetched::Forged(_)) => "key_missing",
+            Self::NoKey(Unfetched::Failed(_)) => "key_unavailable",
+        }
+    }
+}
 
 impl Intake {
     pub(super) async fn admit(&self, entry: &Entry, head: &Head<'_>, body: &Bytes) -> Answer {
@@ -34,10 +61,11 @@ impl Intake {
                     }
                 }
             }
-            Err(rejection) => {
-                self.refuse(&source.name, rejection.label(), &rejection.to_string());
-                match rejection {
-                    Rejection::Unreadable(_) => Answer::Unreadable,
+            Err(unproved) => {
+                self.refuse(&source.name, unproved.label(), &unproved.to_string());
+                match unproved {
+                    Unproved::Rejected(Rejection::Unreadable(_)) => Answer::Unreadable,
+                    Unproved::NoKey(Unfetched::Failed(_)) => Answer::Unavailable,
                     _ => Answer::NotProved(source.provider.refusal_status()),
                 }
             }
@@ -51,16 +79,29 @@ impl Intake {
         head: &Head<'_>,
         body: &[u8],
         now_s: i64,
-    ) -> Result<Admitted, Rejection> {
+    ) -> Result<Admitted, Unproved> {
         let source = &entry.source;
         let url = entry.url(head.target);
         let request = head.request(&url, body);
         if source.unsigned {
-            return admit_unsigned_with(source.provider, &request, source.split);
+            return Ok(admit_unsigned_with(source.provider, &request, source.split)?);
         }
         let window = Window { now_s, tolerance_s: source.tolerance_s };
-        let reading = Reading { split: source.split, ..Reading::default() };
-        admit_with_keys(source.provider, &request, entry.secrets(), window, reading)
+        let mut at_hand = AtHand::default();
+        for _ in 0..KEYS_MAX {
+            let admitted = {
+                let reading = Reading { keys: &at_hand, split: source.split };
+                admit_with_keys(source.provider, &request, entry.secrets(), window, reading)
+            };
+            let wanted = match admitted {
+                Err(Rejection::KeyWanted(wanted)) => wanted,
+                other => return Ok(other?),
+            };
+            let (lacking, now_us) = (at_hand.found(&wanted), self.clock.now_us());
+            let found = self.keys.get(&source.keys, &wanted, lacking, now_us).await?;
+            at_hand.put(wanted, found);
+        }
+        Err(Unfetched::Forged("it wants one key after another".into()).into())
     }
 
     /// Records the events of a request, all or none: a sender knows no way to send half of a

@@ -27,6 +27,7 @@ mod exposure;
 mod first_start;
 mod handshake;
 mod http_edge;
+mod keys;
 mod limits;
 mod model;
 mod operate;

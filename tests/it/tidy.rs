@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["delivery", "job", "clock", "source"],
     &["config"],
     &["store", "telemetry", "decide", "circuit", "deliver"],
-    &["keep", "breaker", "refusals", "retry", "retain", "alarm"],
+    &["keep", "keys", "breaker", "refusals", "retry", "retain", "alarm"],
     &["replay"],
     &["process", "receive", "reconcile"],
     &["queue", "sweep", "http"],
@@ -37,7 +37,7 @@ const KNOWN_BY: &[(&str, &[&str])] = &[
     ("apalis", &["queue"]),
     ("apalis_core", &["queue"]),
     // `config` checks names of headers by the rule of the client that will send them.
-    ("reqwest", &["deliver", "cli", "config"]),
+    ("reqwest", &["deliver", "keys", "cli", "config"]),
     ("clap", &["cli", "app"]),
     ("prometheus", &["telemetry"]),
 ];
