@@ -10,6 +10,7 @@ mod destinations;
 mod health;
 mod ledger;
 mod operate;
+mod quarantine;
 mod query;
 mod setup;
 mod stop;
@@ -19,6 +20,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::delivery::Micros;
 use crate::http::Running;
+use crate::receive::Intake;
 use crate::retain;
 use crate::source::{Destination, Route, Source};
 use crate::store::{Ages, Store};
@@ -42,6 +44,7 @@ use token::Token;
 /// Everything that the admin API needs.
 pub struct Admin {
     store: Store,
+    intake: Arc<Intake>,
     clock: Clock,
     metrics: Arc<Metrics>,
     token: Token,
@@ -55,17 +58,18 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// An admin API over a store. `workers` is absent in a process that only receives.
+    /// An admin API over the intake's store. `workers` is absent in a process that only receives.
     pub fn new(
         config: &Config,
-        store: Store,
+        intake: Arc<Intake>,
         clock: Clock,
         metrics: Arc<Metrics>,
         token: Secret,
         workers: Option<Liveness>,
     ) -> Self {
         Self {
-            store,
+            store: intake.store.clone(),
+            intake,
             clock,
             metrics,
             token: Token::new(&token),
@@ -172,6 +176,11 @@ fn api_paths(paths: &mut ServiceConfig) {
         .service(get("/alarms", alarms::alarms))
         .service(get("/sources", setup::sources))
         .service(get("/rejections", setup::rejections))
+        .service(get("/quarantine", quarantine::list))
+        .service(post("/quarantine/recheck", quarantine::recheck))
+        .service(post("/quarantine/promote", quarantine::promote))
+        .service(get("/quarantine/{id}", quarantine::show))
+        .service(get("/quarantine/{id}/body", quarantine::body))
         .service(get("/operations", setup::operations))
         .default_service(web::to(no_such_path));
 }

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::config::{Config, kept_secret};
 use crate::deliver::{DestinationUnusable, Handler};
 use crate::http::{self, Limits, Running};
+use crate::quarantine::Quarantine;
 use crate::refusals;
 use crate::retain;
 use crate::store::{Settings, Store, StoreError};
@@ -50,6 +51,7 @@ pub struct App {
     pub admin: SocketAddr,
     /// The ledger.
     pub store: Store,
+    quarantine: Arc<Quarantine>,
     listener: Option<Running>,
     admin_listener: Running,
     loops: JoinSet<()>,
@@ -104,18 +106,20 @@ impl App {
         let (stop_claims, stopping) = watch::channel(false);
         let (break_off, deadline) = watch::channel(false);
 
+        let refusals = Arc::new(refusals::Ledger::default());
+        let intake = Arc::new(intake(config, &store, &clock, &metrics, refusals.clone()));
         let receives = role != Role::Worker;
         let (public, public_listener) = match receives {
             true => {
-                let refusals = Arc::new(refusals::Ledger::default());
-                let (store, writing) = (store.clone(), refusals.clone());
-                let intake = intake(config, &store, &clock, &metrics, refusals);
+                let (ledger, writing) = (store.clone(), refusals);
+                loops.spawn(async move { writing.run(&ledger).await });
+                let (ledger, keeping) = (store.clone(), intake.quarantine.clone());
+                loops.spawn(async move { keeping.run(&ledger).await });
                 store.note_paused_sources().await?;
                 loops.spawn(watch_pauses(store.clone()));
-                loops.spawn(async move { writing.run(&store).await });
                 let listener = bind(config.server.listen)?;
                 let address = listener.local_addr()?;
-                let running = http::serve(listener, Arc::new(intake), limits(config))?;
+                let running = http::serve(listener, intake.clone(), limits(config))?;
                 (Some(address), Some(running))
             }
             false => (None, None),
@@ -138,12 +142,14 @@ impl App {
         let listener = bind(config.admin.listen)?;
         let admin_address = listener.local_addr()?;
         let token = admin_token(config)?;
-        let admin = Admin::new(config, store.clone(), clock, metrics, token, liveness);
+        let quarantine = intake.quarantine.clone();
+        let admin = Admin::new(config, intake, clock, metrics, token, liveness);
         let admin_listener = admin::serve(listener, Arc::new(admin))?;
         Ok(Self {
             public,
             admin: admin_address,
             store,
+            quarantine,
             listener: public_listener,
             admin_listener,
             loops,
@@ -159,6 +165,8 @@ impl App {
         if let Some(listener) = self.listener.take() {
             listener.stop().await;
         }
+        // What was refused last would otherwise be gone.
+        self.quarantine.once(&self.store).await;
         let _ = self.stop_claims.send(true);
         if let Some(mut work) = self.work.take()
             && tokio::time::timeout(self.work_timeout, &mut work).await.is_err()

@@ -30,7 +30,7 @@ pub use first::{Files, keep_secret, kept_secret};
 pub use read::Key;
 pub use scalars::PublicUrl;
 pub use secret::{Held, Located};
-pub use sections::{Admin, RemoteKeys, Retention, Server, Store, Workers};
+pub use sections::{Admin, Quarantine, RemoteKeys, Retention, Server, Store, Workers};
 pub use show::{keys, show};
 pub use units::Size;
 
@@ -64,6 +64,8 @@ pub struct Config {
     pub workers: Workers,
     /// Keys that senders keep elsewhere.
     pub keys: RemoteKeys,
+    /// Refused requests that are kept.
+    pub quarantine: Quarantine,
     /// When to forget.
     pub retention: Retention,
     /// When to raise an alarm.

@@ -9,13 +9,16 @@ mod arrival;
 mod entry;
 mod handshake;
 mod read;
+mod review;
 
 pub use answer::Answer;
 pub use entry::Entry;
 pub use handshake::header_lines;
+pub use review::{Outcome, Reviewed, Unopened};
 
 use crate::clock::Clock;
 use crate::keys::Remote;
+use crate::quarantine::Quarantine;
 use crate::refusals::Ledger as Refusals;
 use crate::store::Store;
 use crate::telemetry::Metrics;
@@ -40,6 +43,8 @@ pub struct Intake {
     pub keys: Remote,
     /// Refusals on their way into the ledger.
     pub refusals: Arc<Refusals>,
+    /// Refused requests on their way into the quarantine.
+    pub quarantine: Arc<Quarantine>,
     /// Bytes of bodies that may be held unanswered.
     pub memory: Semaphore,
     /// Time for a whole body to arrive.

@@ -207,6 +207,17 @@ impl Destination {
     }
 }
 
+impl Source {
+    /// The URL that the provider was given, with the query of a target as received.
+    pub fn url(&self, target: &str) -> String {
+        let url = self.public_url.as_deref().unwrap_or("");
+        match target.split_once('?') {
+            Some((_, query)) if !query.is_empty() => format!("{url}?{query}"),
+            _ => url.to_owned(),
+        }
+    }
+}
+
 impl Route {
     /// Whether a kind of event is for this route.
     pub fn matches(&self, kind: &str) -> bool {

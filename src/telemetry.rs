@@ -35,6 +35,10 @@ pub struct Metrics {
     pub key_fetches: IntCounterVec,
     /// Refused requests, by source and reason.
     pub rejected: IntCounterVec,
+    /// Likely causes of refusals, by source and cause; at most one a second is looked for.
+    pub causes: IntCounterVec,
+    /// Refused requests that were too many to be kept, by source.
+    pub not_quarantined: IntCounterVec,
     /// Attempts, by route and outcome.
     pub attempts: IntCounterVec,
     /// Jobs that died, by route.
@@ -109,6 +113,8 @@ impl Metrics {
             handshakes: vec("posthouse_handshakes_total", "Handshakes answered.", &by_source)?,
             key_fetches: vec("posthouse_key_fetches_total", "Keys fetched.", &["outcome"])?,
             rejected: vec("posthouse_rejected_total", "Refused.", &["source", "reason"])?,
+            causes: vec("posthouse_rejection_causes_total", "Why.", &["source", "cause"])?,
+            not_quarantined: vec("posthouse_not_quarantined_total", "Not kept.", &by_source)?,
             attempts: vec("posthouse_attempts_total", "Attempts.", &["route", "outcome"])?,
             died: vec("posthouse_died_total", "Jobs given up.", &["route"])?,
             uncertain: vec("posthouse_uncertain_total", "Jobs in doubt.", &["route"])?,

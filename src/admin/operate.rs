@@ -73,7 +73,7 @@ impl Admin {
 }
 
 /// Runs to its end even when the caller goes away: half of a replay would be told to nobody.
-async fn to_the_end<T: Send + 'static>(
+pub(super) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, Fault> {
     let broken = |error| Fault::Store(StoreError::Unavailable(format!("broken off: {error}")));

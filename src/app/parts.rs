@@ -8,6 +8,7 @@ use crate::deliver::{Destinations, Handler};
 use crate::keep::Keeper;
 use crate::keys::Remote;
 use crate::process::Processor;
+use crate::quarantine::Quarantine;
 use crate::queue::{self, Claimer};
 use crate::receive::{Entry, Intake};
 use crate::reconcile::Reconciler;
@@ -145,6 +146,7 @@ pub(super) fn intake(
         metrics: metrics.clone(),
         keys: Remote::new(&config.keys, metrics.clone()),
         refusals,
+        quarantine: Arc::new(Quarantine::new(config, metrics.clone())),
         memory: Semaphore::new(config.server.body_memory.0),
         body_timeout: config.server.body_timeout,
     }

@@ -6,7 +6,7 @@
 use super::raw::Raw;
 use super::read::{Kind, Place, Reading};
 use super::secret::{Held, Located};
-use super::sections::{Admin, Store};
+use super::sections::{Admin, Quarantine, Store};
 use super::{Config, Database, alarms, destination, origin, route};
 use providers::Secret;
 use std::collections::BTreeMap;
@@ -41,6 +41,7 @@ pub(super) fn check(mut raw: Raw, reading: &Reading) -> Option<Config> {
         database: database?,
         workers: raw.workers,
         keys: raw.keys,
+        quarantine: raw.quarantine,
         retention: raw.retention,
         alarms: raw.alarms,
         alarm_destination,
@@ -175,6 +176,13 @@ impl Admin {
     /// The configured token.
     pub fn token(&self) -> Option<&Secret> {
         self.token.as_ref().and_then(Held::secret)
+    }
+}
+
+impl Quarantine {
+    /// The configured key.
+    pub fn key(&self) -> Option<&Secret> {
+        self.key.as_ref().and_then(Held::secret)
     }
 }
 

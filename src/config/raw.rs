@@ -8,7 +8,7 @@ use super::kinds::{Literal, Scheme};
 use super::read::section;
 use super::scalars::{PublicUrl, Way};
 use super::secret::{Held, Located};
-use super::sections::{Admin, RemoteKeys, Retention, Server, Store, Workers};
+use super::sections::{Admin, Quarantine, RemoteKeys, Retention, Server, Store, Workers};
 use super::units::Size;
 use crate::source::{OnDead, Order, OrderBy, Statuses};
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ section! {
         workers: Workers => "",
         /// Keys that senders keep elsewhere.
         keys: RemoteKeys => "",
+        /// Refused requests that are kept.
+        quarantine: Quarantine => "",
         /// When to forget.
         retention: Retention => "",
         /// What is told without being asked for.

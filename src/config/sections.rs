@@ -95,6 +95,24 @@ section! {
 }
 
 section! {
+    /// `[quarantine]`: refused requests that are kept one by one.
+    Quarantine {
+        /// How many are kept of each source, the oldest out first; 0 keeps none. An hour's worth of
+        /// what most senders send, should a secret be wrong.
+        count: usize = "100" ["0" to "10000"],
+        /// Bytes that are kept of each source.
+        bytes: Size = "4MiB" ["64KiB" to "1GiB"],
+        /// Longer bodies are not kept, and cannot be promoted. Few are: strangers choose this one.
+        body_max: Size = "256KiB" ["1KiB" to "64MiB"],
+        /// Age at which they are deleted. A week, to notice and to mend.
+        age: Duration = "7d" ["1m" to "90d"],
+        /// A reference to the key under which the headers of refused requests are kept. Several
+        /// machines need the same.
+        key: Option<Held> => "generated into data_dir/quarantine-key",
+    }
+}
+
+section! {
     /// `[retention]`: when to forget.
     Retention {
         /// Age at which bodies are deleted. Two weeks: an incident is noticed and replayed by then.

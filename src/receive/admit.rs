@@ -5,8 +5,9 @@
 use super::arrival::{Proof, arrival, kept};
 use super::{Answer, Entry, Head, Intake};
 use crate::clock::wall_us;
-use crate::delivery::{Recorded, Verdict};
+use crate::delivery::{KeptHeaders, Recorded, Verdict};
 use crate::keys::{AtHand, Unfetched};
+use crate::quarantine::{KeptRequest, RefusedRequest};
 use crate::store::StoreError;
 use bytes::Bytes;
 use providers::{
@@ -63,6 +64,9 @@ impl Intake {
             }
             Err(unproved) => {
                 self.refuse(&source.name, unproved.label(), &unproved.to_string());
+                if !matches!(unproved, Unproved::NoKey(Unfetched::Failed(_))) {
+                    self.keep(entry, head, body, now_s, &unproved);
+                }
                 match unproved {
                     Unproved::Rejected(Rejection::Unreadable(_)) => Answer::Unreadable,
                     Unproved::NoKey(Unfetched::Failed(_)) => Answer::Unavailable,
@@ -72,8 +76,28 @@ impl Intake {
         }
     }
 
+    /// Keeps a refused request for the operator. What is only our fault comes again by itself.
+    fn keep(&self, entry: &Entry, head: &Head<'_>, body: &Bytes, now_s: i64, unproved: &Unproved) {
+        let lines = head.headers.iter().filter(|(name, _)| *name != "cookie");
+        let line = |(name, value): &(&str, &[u8])| ((*name).to_owned(), value.to_vec());
+        self.quarantine.put(&entry.source, body, |kept| RefusedRequest {
+            source: entry.source.clone(),
+            secrets: entry.secrets().to_vec(),
+            received_us: now_s * 1_000_000,
+            reason: unproved.label(),
+            detail: unproved.to_string(),
+            head: KeptRequest {
+                method: head.method.to_owned(),
+                target: head.target.to_owned(),
+                headers: KeptHeaders(lines.map(line).collect()),
+            },
+            body: kept,
+            body_bytes: body.len(),
+        });
+    }
+
     /// Proves and reads a request, as if it were `now_s`.
-    async fn prove(
+    pub(super) async fn prove(
         &self,
         entry: &Entry,
         head: &Head<'_>,
@@ -81,7 +105,7 @@ impl Intake {
         now_s: i64,
     ) -> Result<Admitted, Unproved> {
         let source = &entry.source;
-        let url = entry.url(head.target);
+        let url = source.url(head.target);
         let request = head.request(&url, body);
         if source.unsigned {
             return Ok(admit_unsigned_with(source.provider, &request, source.split)?);
@@ -106,7 +130,7 @@ impl Intake {
 
     /// Records the events of a request, all or none: a sender knows no way to send half of a
     /// request again.
-    async fn record(
+    pub(super) async fn record(
         &self,
         entry: &Entry,
         head: &Head<'_>,

@@ -31,15 +31,6 @@ impl Entry {
         self.handed.get().unwrap_or(&self.source.secrets)
     }
 
-    /// The URL that the provider was given, with the query as received.
-    pub fn url(&self, target: &str) -> String {
-        let url = self.source.public_url.as_deref().unwrap_or("");
-        match target.split_once('?') {
-            Some((_, query)) if !query.is_empty() => format!("{url}?{query}"),
-            _ => url.to_owned(),
-        }
-    }
-
     /// Counts deliveries against the source's rate. The second and its count share one number.
     ///
     /// A request is taken whole while the second is not used up: one with more events than the rate

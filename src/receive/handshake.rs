@@ -34,7 +34,7 @@ impl Intake {
     pub(super) fn handshake(&self, entry: &Entry, head: &Head<'_>, body: &[u8]) -> Option<Answer> {
         let source = &entry.source;
         entry.look_for_handed();
-        let url = entry.url(head.target);
+        let url = source.url(head.target);
         let at = Handshaking {
             secrets: entry.secrets(),
             verify_token: source.verify_token.as_ref(),

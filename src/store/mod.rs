@@ -23,6 +23,7 @@ mod operate;
 mod orphans;
 mod pause;
 mod promote;
+mod quarantine;
 mod record;
 mod rejections;
 mod reopen;
@@ -43,6 +44,7 @@ pub use error::StoreError;
 pub use hold::Expired;
 pub use limit::Limits;
 pub use operate::Called;
+pub use quarantine::{Quarantined, Refused};
 pub use rejections::Refusals;
 pub use replay::Replayed;
 pub use resolve::{Doubt, Resolution};
@@ -50,7 +52,7 @@ pub use retain::{Ages, Pruned};
 pub use settle::{Settled, Settlement};
 pub use view::{
     AttemptView, Backlog, CircuitView, DeliveryFilter, DeliveryView, JobFilter, JobView,
-    OperationView, Page, PauseView, RejectionView,
+    OperationView, Page, PauseView, QuarantineView, RejectionView,
 };
 pub use wake::{Due, Wake};
 

@@ -37,6 +37,7 @@ mod order_crowd;
 mod order_position;
 mod outcomes;
 mod pauses;
+mod quarantine;
 mod raw_body;
 mod replay;
 mod signature;

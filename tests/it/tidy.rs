@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["delivery", "job", "clock", "source"],
     &["config"],
-    &["store", "telemetry", "decide", "circuit", "deliver"],
-    &["keep", "keys", "breaker", "refusals", "retry", "retain", "alarm"],
+    &["store", "telemetry", "decide", "circuit", "deliver", "diagnose"],
+    &["keep", "keys", "quarantine", "breaker", "refusals", "retry", "retain", "alarm"],
     &["replay"],
     &["process", "receive", "reconcile"],
     &["queue", "sweep", "http"],

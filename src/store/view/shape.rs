@@ -134,6 +134,22 @@ pub struct RejectionView {
     pub detail: String,
 }
 
+/// A refused request as shown.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of the ledger, see migrations/README.md")]
+pub struct QuarantineView {
+    pub id: String,
+    pub source: String,
+    pub received_at: Time,
+    pub reason: String,
+    pub detail: String,
+    pub cause: Option<String>,
+    pub likely: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub body_bytes: i64,
+    pub body_kept: bool,
+}
+
 /// Something paused as shown.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of the ledger, see migrations/README.md")]

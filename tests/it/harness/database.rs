@@ -69,7 +69,9 @@ impl Database {
             Self::Postgres(_) => {
                 let mut connection = self.connect().await;
                 let mut dump = String::new();
-                for table in ["deliveries", "jobs", "attempts", "rejections", "operations"] {
+                for table in
+                    ["deliveries", "jobs", "attempts", "rejections", "operations", "quarantine"]
+                {
                     let query =
                         format!("SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t");
                     dump += &connection.text(&query).await;
