@@ -70,7 +70,8 @@ struct Global {
     /// The configuration file [default: posthouse.toml, if it is there]
     #[arg(long, global = true, value_name = "PATH")]
     config: Option<PathBuf>,
-    /// Overrides a key of the configuration, such as server.listen=0.0.0.0:8080
+    /// Overrides a key of the configuration, such as server.listen=0.0.0.0:8080; for `trigger`
+    /// also changes a field of the body, such as /data/id=42
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = settings::pair)]
     set: Vec<(String, String)>,
     /// The admin API of the running server [default: at admin.listen of the configuration]
@@ -121,8 +122,8 @@ enum Command {
     /// What was refused
     #[command(subcommand)]
     Rejections(rejections::Rejections),
-    /// Lists the senders that are known
-    Providers,
+    /// Lists the senders that are known, or shows one of them
+    Providers(providers::Providers),
     /// Forgets now what is older than [retention] says
     Prune(prune::Prune),
     /// Asks the running server whether it is ready: 0 when it is, else 1
@@ -158,7 +159,7 @@ fn obey(global: &Global, command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(serve) => serve.run(global),
         Command::Check => check::run(global),
-        Command::Providers => providers::run(global),
+        Command::Providers(providers) => providers.run(global),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "posthouse", &mut script);

@@ -1,17 +1,21 @@
 //! `trigger`: sends an event to a source as its provider would, once or many times, and says in
 //! one line what became of it. For trying a source out, and for tests.
 
+mod curl;
+mod draft;
+mod edit;
+
 use super::client::{base, causes, client, unreachable};
 use super::failure::Failure;
-use super::settings::{load, reached_at};
+use super::settings::reached_at;
 use super::tally::{Meaning, Tally};
 use super::{Format, Global, print};
-use crate::clock::wall_us;
-use crate::config::{Config, Files};
+use crate::config::{Config, Files, process_environment};
 use crate::source::Source;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use draft::Plan;
 use futures_util::StreamExt;
-use providers::{Coverage, Draft, Secret, Signed};
+use providers::{Coverage, Signed};
 use reqwest::{Client, Url};
 use serde_json::Value;
 use std::io::Read;
@@ -48,9 +52,19 @@ pub(super) struct Trigger {
     /// Changes a byte of the body once it is signed: every request must then be refused
     #[arg(long)]
     tamper: bool,
+    /// Prints the signed request instead of sending it
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with_all = ["new_keys", "repeat"])]
+    print: Option<PrintAs>,
     /// The base URL of the server [default: at server.listen of the configuration]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+}
+
+/// Forms of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PrintAs {
+    /// A command for a shell.
+    Curl,
 }
 
 /// What one request came to.
@@ -61,7 +75,11 @@ enum Sent {
 
 impl Trigger {
     pub(super) async fn run(&self, global: &Global) -> Result<(), Failure> {
-        let config = load(global, Vec::new(), Files::Untouched)
+        // A key of the configuration never begins with a slash, a JSON pointer always does.
+        let (changes, settings): (Vec<_>, Vec<_>) =
+            global.set.iter().cloned().partition(|(key, _)| key.starts_with('/'));
+        let file = global.config.as_deref();
+        let config = Config::load(file, settings, process_environment(), Files::Untouched)
             .map_err(|faults| Failure::of_configuration(&faults))?;
         let source = self.find(&config)?;
         let at = match &self.url {
@@ -69,7 +87,17 @@ impl Trigger {
             None => base(&format!("http://{}", reached_at(config.server.listen)))?,
         };
         let body = self.file.as_deref().map(contents).transpose()?;
-        let (tally, unanswered) = self.send_all(&source, &at, body.as_deref()).await?;
+        let (event, tamper) = (&self.event, self.tamper);
+        let plan = Plan { source: &source, event, body, changes, tamper };
+        let mut url = at.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(["hooks", &*source.name]);
+        }
+        if self.print == Some(PrintAs::Curl) {
+            let signed = plan.sign(&self.key.clone().unwrap_or_else(random_key))?;
+            return print::text(&curl::command(url.as_str(), &signed));
+        }
+        let (tally, unanswered) = self.send_all(&plan, &url).await?;
         let refusal = source.provider.refusal_status();
         match global.output {
             Format::Table => print::text(&format!("{}\n", tally.line(refusal)))?,
@@ -98,33 +126,28 @@ impl Trigger {
     /// Sends everything. The second value is one of the requests that nobody answered.
     async fn send_all(
         &self,
-        source: &Source,
-        at: &Url,
-        body: Option<&[u8]>,
+        plan: &Plan<'_>,
+        url: &Url,
     ) -> Result<(Tally, Option<reqwest::Error>), Failure> {
-        let mut url = at.clone();
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(["hooks", &*source.name]);
-        }
-        let client = client(at.scheme())?;
+        let client = client(url.scheme())?;
         let key = self.key.clone().unwrap_or_else(random_key);
         // Repeats are the same bytes, as a provider's are; they are signed once.
-        let first = self.sign(source, &key, body)?;
+        let first = plan.sign(&key)?;
         let requests = futures_util::stream::iter(0..self.repeat).map(|n| {
-            let (client, url, first, key) = (&client, &url, &first, &key);
+            let (client, first, key) = (&client, &first, &key);
             async move {
                 if !self.new_keys || n == 0 {
                     return Ok(send(client, url, first).await);
                 }
                 let key = self.key.as_ref().map_or_else(random_key, |_| format!("{key}-{n}"));
-                Ok::<_, Failure>(send(client, url, &self.sign(source, &key, body)?).await)
+                Ok::<_, Failure>(send(client, url, &plan.sign(&key)?).await)
             }
         });
         let mut answers = requests.buffer_unordered(self.concurrency as usize);
         let (mut tally, mut unanswered) = (Tally::default(), None);
         while let Some(answer) = answers.next().await {
             match answer? {
-                Sent::Answered(status, body) => count(&mut tally, source, status, &body),
+                Sent::Answered(status, body) => count(&mut tally, plan.source, status, &body),
                 Sent::Unanswered(error) => {
                     tally.failed(causes(&error));
                     unanswered = Some(error);
@@ -132,28 +155,6 @@ impl Trigger {
             }
         }
         Ok((tally, unanswered))
-    }
-
-    fn sign(&self, source: &Source, key: &str, body: Option<&[u8]>) -> Result<Signed, Failure> {
-        let anyone = Secret::new("unsigned");
-        let Some(secret) = source.secrets.first().or(anyone.as_ref()) else {
-            return Err(Failure::Usage(format!("the source {} has no secret", source.name)));
-        };
-        let now_s = wall_us() / 1_000_000;
-        let url = source.public_url.as_deref().unwrap_or("");
-        let draft = Draft { kind: &self.event, key, body, now_s, url };
-        let mut signed = source.provider.sign(&draft, secret).ok_or_else(|| {
-            let name = source.provider.name();
-            Failure::Usage(format!("requests of {name} cannot be signed here: only it can"))
-        })?;
-        if self.tamper {
-            let middle = signed.body.len() / 2;
-            match signed.body.get_mut(middle) {
-                Some(byte) => *byte ^= 1,
-                None => return Err(Failure::Usage("an empty body cannot be tampered with".into())),
-            }
-        }
-        Ok(signed)
     }
 
     /// Whether what happened is what was wanted.

@@ -43,6 +43,7 @@ mod replay;
 mod signature;
 mod tidy;
 mod time;
+mod trigger;
 mod worker;
 mod worker_handler;
 mod worker_pair;
