@@ -123,7 +123,7 @@ impl Quarantine {
             }
         }
         let (count, bytes) = (self.bounds.count, self.bounds.bytes.0);
-        if let Err(error) = store.quarantine(rows, count, bytes).await {
+        if let Err(error) = store.quarantine(&rows, count, bytes).await {
             tracing::warn!(%error, "refused requests could not be kept");
         }
     }

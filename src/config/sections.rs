@@ -57,11 +57,11 @@ section! {
         /// Readers of SQLite, or the size of PostgreSQL's pool. Eight saturate two to four cores
         /// and leave most of PostgreSQL's usual hundred to others.
         connections: u32 = "8" ["2" to "256"],
-        /// Arrivals that wait for the writer; beyond it, 503. A second's worth of writing.
+        /// Requests that wait for the writer; beyond it, 503. A second's worth of writing.
         queue_max: usize = "4096" ["1" to "1000000"],
-        /// Arrivals in one transaction. More hardly saves time and makes the first one wait.
+        /// Requests in one transaction. More hardly saves time and makes the first one wait.
         batch_max: usize = "128" ["1" to "1000"],
-        /// Bytes of arrivals that wait for the writer; beyond it, 503. As much as `body_memory`.
+        /// Bytes of requests that wait for the writer; beyond it, 503. As much as `body_memory`.
         queue_bytes: Size = "64MiB" ["1MiB" to "64GiB"],
     }
 }

@@ -10,7 +10,6 @@ use crate::delivery::{DeliveryId, Recorded, Verdict};
 use crate::diagnose::Diagnosis;
 use crate::quarantine::{KeptRequest, RefusedRequest};
 use crate::store::{QuarantineView, Quarantined, StoreError};
-use bytes::Bytes;
 use providers::Admitted;
 use serde::Serialize;
 
@@ -150,7 +149,7 @@ impl Intake {
             reason: "",
             detail: String::new(),
             head: head.ok_or(Unopened::Sealed)?,
-            body: kept.body.clone().unwrap_or(Bytes::new()),
+            body: kept.body.clone().unwrap_or_default(),
             body_bytes: usize::try_from(kept.view.body_bytes).unwrap_or(usize::MAX),
         })
     }

@@ -3,6 +3,7 @@
 use super::body::{self, Stored};
 use super::conn::Row;
 use super::error::StoreError;
+use super::group::while_contended;
 use super::operate::operation;
 use super::sql::{Arg, Column};
 use super::{QuarantineView, Store};
@@ -57,7 +58,17 @@ impl Store {
     /// the oldest give way.
     pub async fn quarantine(
         &self,
-        refused: Vec<Refused>,
+        refused: &[Refused],
+        count: usize,
+        bytes: usize,
+    ) -> Result<(), StoreError> {
+        // Two processes may make room for the same source at the same time.
+        while_contended(|| self.quarantine_once(refused, count, bytes)).await
+    }
+
+    async fn quarantine_once(
+        &self,
+        refused: &[Refused],
         count: usize,
         bytes: usize,
     ) -> Result<(), StoreError> {
@@ -77,7 +88,7 @@ impl Store {
              INSERT INTO quarantine (source, received_us, reason, detail, cause, likely, headers,
                 sealed, kept_bytes, body_bytes, encoding, body) SELECT * FROM v",
             vec![],
-            columns(&refused, &stored),
+            columns(refused, &stored),
         )
         .await?;
         for source in sources {
