@@ -56,7 +56,12 @@ mod tests {
                     panic!("{kind} of {}: {admitted:?}", provider.name())
                 };
                 assert_eq!(events[0].kind, *kind, "{}", provider.name());
-                assert!(body.len() > 80, "{kind} of {} is a stand-in", provider.name());
+                if ["github", "stripe"].contains(&provider.name()) {
+                    // The stand-in for a kind that is written with as many letters.
+                    let kind = kind.replace(|letter: char| letter.is_alphabetic(), "x");
+                    let other = provider.sign(&Draft { kind: &kind, ..draft }, &secret).unwrap();
+                    assert_ne!(body.len(), other.body.len(), "{kind} is but a stand-in");
+                }
                 count += 1;
             }
         }

@@ -85,7 +85,9 @@ both!(a_printed_command_sends_what_trigger_would_have_sent, |world| async {
     let quoted = "/text=it's \"$HOME\" `x` \\ \u{e9}";
     let arguments = ["trigger", "github", "push", "--set", quoted, "--print", "curl"];
     assert_eq!(printed(&arguments).await.status, 200);
-    for bytes in [b"\0\xff\n'".to_vec(), b"x".repeat(200_000), b"@file".to_vec(), Vec::new()] {
+    let text = b"it's \"$HOME\" `x` $(x) \\ \n\xc3\xa9'".to_vec();
+    for bytes in [text, b"\0\xff\n'".to_vec(), b"x".repeat(200_000), b"@file".to_vec(), Vec::new()]
+    {
         let path = world.path().join("body");
         std::fs::write(&path, &bytes).unwrap();
         let path = path.display().to_string();
