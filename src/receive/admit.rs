@@ -46,6 +46,10 @@ impl Intake {
         let now_s = wall_us() / 1_000_000;
         match self.prove(entry, head, body, now_s).await {
             Ok(Admitted::Challenge(reply)) => Answer::Reply(reply),
+            Ok(Admitted::Events { .. }) if self.store.is_source_paused(&source.name) => {
+                self.refuse(&source.name, "paused", "an operator paused the source");
+                Answer::TooMany
+            }
             Ok(Admitted::Events { events, .. }) if entry.is_over_rate(now_s, events.len()) => {
                 self.refuse(&source.name, "rate", "more deliveries than the source's rate allows");
                 Answer::TooMany
