@@ -129,6 +129,10 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
             let text = "it can only be checked with a key of the sender's that could not be had";
             found(Cause::KeyMissing, text)
         }
+        Rejection::KeyUnusable(what) => {
+            let text = format!("what was fetched or pinned as the sender's key is none: {what}");
+            found(Cause::KeyMissing, text)
+        }
         Rejection::SecretUnusable(what) => {
             found(Cause::SecretUnusable, format!("the configured secret is unusable: {what}"))
         }

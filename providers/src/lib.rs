@@ -112,7 +112,6 @@ pub use provider::{Facts, Provider};
 pub use rejection::Rejection;
 pub use reply::{Handshake, Handshaking, Reply};
 pub use request::{Headers, Request, TOLERANCE_S, Window};
-pub use request::{Headers, Request, Window};
 pub use samples::samples;
 pub use secret::Secret;
 pub use sign::{Coverage, Proved, admit_unsigned, admit_unsigned_with};

@@ -23,6 +23,7 @@ fn source(name: &str, provider: &'static dyn Provider, secrets: &[&str]) -> Arc<
         public_url: Some(URL.to_owned()),
         rate_per_s: None,
         keep_keys: Duration::ZERO,
+        silent_after: None,
         split: true,
         verify_token: Secret::new("verify-me"),
         pending: false,

@@ -73,7 +73,9 @@ impl Intake {
                 }
                 match unproved {
                     Unproved::Rejected(Rejection::Unreadable(_)) => Answer::Unreadable,
-                    Unproved::NoKey(Unfetched::Failed(_)) => Answer::Unavailable,
+                    // A key that is none will be another one next time.
+                    Unproved::NoKey(Unfetched::Failed(_))
+                    | Unproved::Rejected(Rejection::KeyUnusable(_)) => Answer::Unavailable,
                     _ => Answer::NotProved(source.provider.refusal_status()),
                 }
             }

@@ -83,7 +83,7 @@ pub struct Alarm {
     /// When it cleared; somebody is still to be told.
     pub cleared_us: Option<Micros>,
     /// What the http destination knows, see `tell`.
-    pub(super) sent: i64,
+    pub(crate) sent: i64,
 }
 
 impl Alarm {

@@ -132,10 +132,9 @@ impl Store {
                     OR EXISTS (SELECT 1 FROM circuits c WHERE c.destination = v.destination)
                 THEN 1 ELSE 0 END
              FROM v";
-        let of = |read: fn(&(Arc<str>, Arc<str>)) -> &Arc<str>| {
-            Column::Text(routes.iter().map(|route| read(route).to_string()).collect())
-        };
-        let columns = vec![of(|route| &route.0), of(|route| &route.1)];
+        let names = routes.iter().map(|(name, to)| (name.to_string(), to.to_string()));
+        let (names, destinations) = names.unzip();
+        let columns = vec![Column::Text(names), Column::Text(destinations)];
         let rows = self.pools.read_rows(text, vec![Arg::Int(before_us)], columns).await?;
         let read = |row: &Row| {
             let route = row.text(0)?.into();
