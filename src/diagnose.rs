@@ -37,6 +37,10 @@ pub struct Case<'c> {
     pub is_whole: bool,
     /// The time that it was judged by.
     pub window: Window,
+    /// The label of the reason why it was refused.
+    pub reason: &'c str,
+    /// That reason in a sentence.
+    pub detail: &'c str,
 }
 
 /// What was found.
@@ -77,6 +81,8 @@ pub enum Cause {
     WrongSecret,
     /// The sender's key could not be had.
     KeyMissing,
+    /// The sender's own key did not sign it.
+    Forged,
     /// Proved, and not an event.
     Unreadable,
 }
@@ -98,6 +104,7 @@ impl Cause {
             Self::SecretUnusable => "secret_unusable",
             Self::WrongSecret => "wrong_secret",
             Self::KeyMissing => "key_missing",
+            Self::Forged => "forged",
             Self::Unreadable => "unreadable",
         }
     }
@@ -126,8 +133,8 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
             format!("the proof is good, but {what}: perhaps the source has the wrong provider"),
         ),
         Rejection::KeyWanted(_) => {
-            let text = "it can only be checked with a key of the sender's that could not be had";
-            found(Cause::KeyMissing, text)
+            let Case { reason, detail, .. } = *case;
+            by_remote_key(reason, detail)
         }
         Rejection::KeyUnusable(what) => {
             let text = format!("what was fetched or pinned as the sender's key is none: {what}");
@@ -151,6 +158,20 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
         | Rejection::ProofMalformed(_) => elsewhere::other_source(case)
             .or_else(|| elsewhere::other_sender(case))
             .unwrap_or_else(|| found(Cause::ProofMalformed, told)),
+    }
+}
+
+/// What is checked with a key that is not at hand here: what was found at receipt has to do.
+fn by_remote_key(reason: &str, detail: &str) -> Diagnosis {
+    match reason {
+        "signature" => {
+            let text = "the key that the sender publishes did not sign it: a forgery, or the body \
+                was changed on the way";
+            found(Cause::Forged, text)
+        }
+        "timestamp" => found(Cause::Clock, detail),
+        "key_missing" => found(Cause::KeyMissing, format!("{detail}: a forgery")),
+        _ => found(Cause::ProofMalformed, detail),
     }
 }
 

@@ -172,7 +172,7 @@ impl Quarantine {
             sealed,
             source: source.to_owned(),
             received_us: case.received_us,
-            reason: case.reason.to_owned(),
+            reason: case.reason,
             detail: case.detail,
             cause: cause.map(|found| (found.cause.word().to_owned(), found.text.clone())),
             body_bytes: case.body_bytes,

@@ -85,7 +85,9 @@ fn judge(
     let request = Request { method: "POST", url: URL, headers: &headers, body };
     let (secrets, target) = (&at.secrets[..], "/hooks/here");
     let (is_whole, window) = (true, WINDOW);
-    let case = Case { source: at, secrets, others, request, target, is_whole, window };
+    let (reason, detail) = ("signature", "");
+    let case =
+        Case { source: at, secrets, others, request, target, is_whole, window, reason, detail };
     let Diagnosis { cause, text } = diagnose(&case);
     for secret in at.secrets.iter().chain(others.iter().flat_map(|other| &other.secrets)) {
         assert!(!text.contains(secret.expose().trim()), "{text}");

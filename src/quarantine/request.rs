@@ -42,7 +42,7 @@ pub struct RefusedRequest {
     /// When it was complete, by the wall clock.
     pub received_us: Micros,
     /// The label of its reason.
-    pub reason: &'static str,
+    pub reason: String,
     /// The reason in a sentence.
     pub detail: String,
     /// Its head.
@@ -74,6 +74,8 @@ impl RefusedRequest {
             target: &self.head.target,
             is_whole: self.is_whole(),
             window: Window { now_s, tolerance_s },
+            reason: &self.reason,
+            detail: &self.detail,
         })
     }
 

@@ -90,7 +90,7 @@ impl Intake {
             source: entry.source.clone(),
             secrets: entry.secrets().to_vec(),
             received_us: now_s * 1_000_000,
-            reason: unproved.label(),
+            reason: unproved.label().to_owned(),
             detail: unproved.to_string(),
             head: KeptRequest {
                 method: head.method.to_owned(),

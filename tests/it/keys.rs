@@ -97,3 +97,23 @@ both!(a_pinned_key_under_no_https_url_is_a_fault, |world| async {
     assert_eq!(ran.code, Some(2));
     assert!(ran.errors.contains("is not under an https URL"), "{}", ran.errors);
 });
+
+both!(what_the_senders_key_did_not_sign_is_called_a_forgery, |world| async {
+    let config = keyed(&world, &[(DOCUMENT, "key-of-one")], "");
+    let server = world.posthouse(&config).with_samples().serve().await;
+    let cause = async |reason: &str| {
+        until(&format!("the cause of {reason}"), async || {
+            let page = server.get("/api/quarantine").await;
+            let items = page["items"].as_array().unwrap().clone();
+            let one = items.into_iter().find(|one| one["reason"] == reason)?;
+            one["cause"].as_str().map(str::to_owned)
+        })
+        .await
+    };
+    let forged = event("guessed", "evt-1").header("X-Key-Url", DOCUMENT);
+    assert_eq!(server.post("sample", forged).await.status, 401);
+    assert_eq!(cause("signature").await, "forged");
+    let elsewhere = event("x", "evt-2").header("X-Key-Url", "https://evil.test/one.pem");
+    assert_eq!(server.post("sample", elsewhere).await.status, 401);
+    assert_eq!(cause("key_missing").await, "key_missing");
+});
