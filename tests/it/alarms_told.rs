@@ -3,9 +3,11 @@
 
 use crate::harness::*;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 both!(two_processes_tell_each_alarm_once, |world| async {
-    let ops = Stub::ok().await;
+    // While one waits for the answer the other one looks.
+    let ops = Stub::start([Answer::ok().after(Duration::from_millis(30))]).await;
     let config = watchful(&ops) + &logged("github");
     let first = world.serve(&config).await;
     let second = world.posthouse(&config).args(["serve", "--role", "receiver"]).within("second");

@@ -70,7 +70,8 @@ impl Database {
                 let mut connection = self.connect().await;
                 let mut dump = String::new();
                 for table in
-                    ["deliveries", "jobs", "attempts", "rejections", "operations", "quarantine"]
+                    ["deliveries", "jobs", "attempts", "rejections", "operations", "quarantine",
+                        "alarms"]
                 {
                     let query =
                         format!("SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t");
