@@ -71,7 +71,7 @@ pub struct Alarm {
     pub raised_us: Micros,
     /// When it happened last, or was last seen to be so.
     pub last_us: Micros,
-    /// How many jobs, lanes or events; at most [`COUNT_MAX`] of what can only be counted by
+    /// How many jobs, lanes or events; at most `COUNT_MAX` of what can only be counted by
     /// looking.
     pub count: i64,
     /// One line: an example, or since when.
