@@ -16,7 +16,7 @@ use crate::job::{Lease, Outcome};
 use crate::source::{Circuit, Destination, Route};
 use crate::store::{CircuitView, Store, StoreError};
 use crate::telemetry::Metrics;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,7 +27,12 @@ pub struct Breaker {
     metrics: Arc<Metrics>,
     lease: Duration,
     watched: BTreeMap<Arc<str>, Watched>,
+    /// All destinations that are configured here.
+    known: BTreeSet<Arc<str>>,
 }
+
+/// A circuit that nobody has tried for a day belongs to a destination that is gone.
+const FORGOTTEN_US: Micros = 86_400_000_000;
 
 /// One destination that has a circuit.
 struct Watched {
@@ -79,7 +84,8 @@ impl Breaker {
             Some((name.clone(), Watched { circuit, routes, seen: Mutex::default() }))
         });
         let watched = watched.collect();
-        Self { store, clock, metrics, lease, watched }
+        let known = destinations.keys().cloned().collect();
+        Self { store, clock, metrics, lease, watched, known }
     }
 
     /// Whether a destination has a circuit.
@@ -92,10 +98,13 @@ impl Breaker {
         self.watched.get(destination).is_some_and(|watched| watched.seen().is_open)
     }
 
-    /// Forgets circuits that a former configuration left behind.
+    /// Forgets circuits that a former configuration left behind. A destination that is not known
+    /// here may be known to another process, unless nobody has tried it for long.
     pub async fn forget_others(&self) -> Result<(), StoreError> {
+        let long_ago_us = self.clock.now_us() - FORGOTTEN_US;
         for row in self.store.circuits().await? {
-            if !self.minds(&row.destination) {
+            let is_ours = self.known.contains(&*row.destination);
+            if !self.minds(&row.destination) && (is_ours || row.until.0 < long_ago_us) {
                 self.store.forget_circuit(&row.destination).await?;
                 tracing::info!(
                     destination = row.destination,

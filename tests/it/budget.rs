@@ -133,7 +133,9 @@ both!(two_processes_never_have_more_under_way_than_allowed, |world| async {
     let jobs = servers[0].settled().await;
     assert!(jobs.iter().all(|job| job["state"] == "succeeded"), "{jobs:#?}");
     assert_eq!((stub.calls(), stub.open_most()), (2 * 41, 3));
-    assert_eq!(workers(&servers[1]).await.len(), 2);
+    // On SQLite whoever looks first may get it all.
+    let both = workers(&servers[1]).await.len() == 2;
+    assert!(both || world.engine == Engine::Sqlite, "only one process had a hand in it");
 });
 
 both!(the_place_of_a_process_that_died_is_given_to_another, |world| async {

@@ -69,10 +69,15 @@ impl Database {
             Self::Postgres(_) => {
                 let mut connection = self.connect().await;
                 let mut dump = String::new();
-                for table in
-                    ["deliveries", "jobs", "attempts", "rejections", "operations", "quarantine",
-                        "alarms"]
-                {
+                for table in [
+                    "deliveries",
+                    "jobs",
+                    "attempts",
+                    "rejections",
+                    "operations",
+                    "quarantine",
+                    "alarms",
+                ] {
                     let query =
                         format!("SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t");
                     dump += &connection.text(&query).await;
