@@ -7,7 +7,7 @@ use super::Store;
 use super::claim::{Claim, Claimed, On, leases, take};
 use super::conn::Tx;
 use super::error::StoreError;
-use super::limit::take_within;
+use super::limit::{HELD_US, take_within};
 use super::record::notify;
 use super::settle::bounded;
 use super::sql::Arg;
@@ -76,7 +76,11 @@ impl Store {
                 ],
             )
             .await?;
-        let Some(row) = won.first() else { return Ok((Claimed::default(), None)) };
+        let Some(row) = won.first() else {
+            // Somebody else is at it; a moment later the row says until when.
+            let again_us = Some(now_us + HELD_US);
+            return Ok((Claimed { leases: Vec::new(), again_us }, None));
+        };
         let (opens, destination) = (row.int(0)?, wanted.destination.clone());
         let past = Claim { circuit: false, ..wanted.clone() };
         let (taken, again_us) = match &past.limits {

@@ -25,7 +25,7 @@ pub struct Limits {
 }
 
 /// When to try again after somebody else held the row: a claim takes a few milliseconds.
-const HELD_US: i64 = 10_000;
+pub(super) const HELD_US: i64 = 10_000;
 
 /// Takes jobs as far as there is room, in a transaction of its own.
 pub(super) async fn take_alone(

@@ -3,7 +3,7 @@
 
 use crate::harness::*;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The destination `out`, which fails after so many attempts and is then left alone.
 fn guarded(stub: &Stub, circuit: &str) -> String {
@@ -147,6 +147,22 @@ both!(the_wait_doubles_with_every_trial_that_fails_and_nobody_spins, |world| asy
     assert_eq!(server.metric(OPENED).await, 6.0);
     let claims = server.metric("posthouse_claims_total").await - before;
     assert!(claims < 40.0, "{claims} claims for 8 attempts");
+});
+
+both!(when_it_closes_all_go_on_at_once, |world| async {
+    let stub = Stub::start([Answer::status(503)]).await;
+    let circuit = "attempts = 4\ncooldown = \"300ms\"\n";
+    let config = "[workers]\npoll = \"1m\"\n".to_owned() + &guarded(&stub, circuit) + SOON;
+    let server = world.serve(&config).await;
+    send(&server, &["a", "b", "c", "d", "e", "f", "g", "h"]).await;
+    server.said("circuit open").await;
+    stub.when("ref", [Answer::ok()]);
+    server.said("circuit closed").await;
+    let closed = Instant::now();
+    let jobs = server.settled().await;
+    assert!(jobs.iter().all(|job| job["state"] == "succeeded"), "{jobs:#?}");
+    // Far less than a poll, and than the time for which a trial is held.
+    assert!(closed.elapsed() < Duration::from_secs(10), "{:?}", closed.elapsed());
 });
 
 both!(what_was_under_way_before_it_opened_neither_closes_nor_reopens_it, |world| async {

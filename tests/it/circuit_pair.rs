@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Two processes and a destination that fails at first. On PostgreSQL they hear of each other, on
 /// SQLite they have to look.
-async fn pair(world: &World, stub: &Stub) -> (Server, Server) {
+async fn pair(world: &World, stub: &Stub, bounds: &str) -> (Server, Server) {
     let poll = match world.engine {
         Engine::Postgres => "[workers]\npoll = \"1m\"\nlease = \"1s\"\n",
         Engine::Sqlite => "[workers]\npoll = \"20ms\"\nlease = \"1s\"\n",
@@ -14,8 +14,8 @@ async fn pair(world: &World, stub: &Stub) -> (Server, Server) {
     let config = poll.to_owned()
         + &source("github")
         + &format!("[destinations.out]\ntype = \"http\"\nurl = {url:?}\nallow_private = true\n")
-        + "rate = 200\nconcurrency = 8\n"
-        + "circuit = { attempts = 4, cooldown = \"500ms\" }\n"
+        + bounds
+        + "circuit = { attempts = 4, cooldown = \"1h\" }\n"
         + &route("github", "out")
         + SOON;
     let first = world.serve(&config).await;
@@ -23,25 +23,25 @@ async fn pair(world: &World, stub: &Stub) -> (Server, Server) {
     (first, second.serve().await)
 }
 
-/// Sends deliveries that fail until the circuit opens; the destination then answers otherwise.
+/// Sends deliveries that fail until the circuit opens. The destination then answers otherwise, and
+/// the time comes to try it. How many requests it got before.
 async fn opened(world: &World, first: &Server, stub: &Stub, answers: &[Answer]) -> usize {
-    let row = "SELECT count(*) FROM circuits";
-    for n in 1..=20 {
+    for n in 1..=19 {
         assert_eq!(first.post("github", push(&format!("branch{n}"), 1)).await.status, 200);
     }
-    until("the circuit to open", async || (world.database.number(row).await == 1).then_some(()))
-        .await;
-    stub.when("ref", answers.to_vec());
-    // What was under way when it opened is answered.
-    until("nothing but a trial to be under way", async || {
-        let trials = "SELECT count(*) FROM circuits WHERE state = 'half_open'";
+    until("the circuit to open, and what was under way to end", async || {
         let mut database = world.database.connect().await;
-        let others = "SELECT count(*) FROM jobs WHERE state = 'running'";
-        let (running, trials) = (database.number(others).await, database.number(trials).await);
-        (running == trials).then_some(())
+        let open = database.number("SELECT count(*) FROM circuits WHERE state = 'open'").await;
+        let running = "SELECT count(*) FROM jobs WHERE state = 'running'";
+        (open == 1 && database.number(running).await == 0).then_some(())
     })
     .await;
-    stub.received().iter().filter(|one| one.ended.is_some()).count()
+    let calls = stub.calls();
+    stub.when("ref", answers.to_vec());
+    world.database.run("UPDATE circuits SET until_us = 1").await;
+    assert_eq!(first.post("github", push("branch20", 1)).await.status, 200);
+    stub.until(calls + 1).await;
+    calls
 }
 
 /// Waits until the trial has been prolonged so often.
@@ -61,18 +61,17 @@ fn all_succeeded(jobs: &[Value]) {
 
 both!(two_processes_try_with_one_job_however_long_it_takes, |world| async {
     let (stub, gate) = (Stub::start([Answer::status(503)]).await, Gate::closed());
-    let (first, second) = pair(&world, &stub).await;
-    let answered = opened(&world, &first, &stub, &[Answer::ok().behind(&gate)]).await;
-    // Longer than the cooldown and the lease together.
-    stub.until(answered + 1).await;
+    let (first, second) = pair(&world, &stub, "").await;
+    let before = opened(&world, &first, &stub, &[Answer::ok().behind(&gate)]).await;
+    // Longer than two leases.
     prolonged(&world, 6).await;
-    assert_eq!(stub.calls(), answered + 1, "nobody else tries meanwhile");
+    assert_eq!(stub.calls(), before + 1, "nobody else tries meanwhile");
     let running = second.jobs("?state=running").await;
     assert_eq!(running.len(), 1, "{running:#?}");
     gate.open();
     let jobs = first.settled().await;
     all_succeeded(&jobs);
-    assert_eq!(stub.calls(), answered + 20);
+    assert_eq!(stub.calls(), before + 20);
     let mut closed = 0;
     for server in [&first, &second] {
         closed += server.errors().matches("circuit closed").count();
@@ -85,10 +84,9 @@ both!(two_processes_try_with_one_job_however_long_it_takes, |world| async {
 
 both!(a_process_that_dies_while_it_tries_is_replaced, |world| async {
     let (stub, gate) = (Stub::start([Answer::status(503)]).await, Gate::closed());
-    let (mut first, mut second) = pair(&world, &stub).await;
+    let (mut first, mut second) = pair(&world, &stub, "rate = 200\nconcurrency = 8\n").await;
     let answers = [Answer::ok().behind(&gate), Answer::ok()];
-    let answered = opened(&world, &first, &stub, &answers).await;
-    stub.until(answered + 1).await;
+    let before = opened(&world, &first, &stub, &answers).await;
     let trying = first.jobs("?state=running").await;
     let worker = trying[0]["worker"].as_str().unwrap();
     let is_first = worker.contains(&format!("-{}-", first.pid()));
@@ -97,7 +95,7 @@ both!(a_process_that_dies_while_it_tries_is_replaced, |world| async {
     dies.kill();
     let jobs = stays.settled().await;
     all_succeeded(&jobs);
-    assert_eq!(stub.calls(), answered + 1 + 20);
+    assert_eq!(stub.calls(), before + 1 + 20);
     assert_eq!(stays.metric("posthouse_takeovers_total").await, 1.0);
     stays.said("circuit closed").await;
     let opened = "posthouse_circuit_opened_total{destination=\"out\"}";
