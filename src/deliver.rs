@@ -55,6 +55,7 @@ pub struct DestinationUnusable {
 pub struct Destinations {
     ready: BTreeMap<Arc<str>, Ready>,
     questions: BTreeMap<Arc<str>, Question>,
+    body_limits: BTreeMap<Arc<str>, usize>,
 }
 
 enum Ready {
@@ -74,6 +75,9 @@ impl Destinations {
         let unusable =
             |name: &str, fault: String| DestinationUnusable { name: name.to_owned(), fault };
         let (mut ready, mut questions) = (BTreeMap::new(), BTreeMap::new());
+        let limit =
+            |(name, to): (&Arc<str>, &Destination)| Some((name.clone(), to.body_bytes_max?));
+        let body_limits = configured.iter().filter_map(limit).collect();
         for (name, destination) in configured {
             let prepared = match &destination.target {
                 Target::Http(http) => Http::new(http).map(|http| Ready::Http(Box::new(http))),
@@ -101,7 +105,7 @@ impl Destinations {
             Some((name, _)) => {
                 Err(unusable(&name, "a handler is registered, but not configured".to_owned()))
             }
-            None => Ok(Self { ready, questions }),
+            None => Ok(Self { ready, questions, body_limits }),
         }
     }
 
@@ -126,6 +130,11 @@ impl Destinations {
             }
             None => return failed("the body was not loaded from the store".into()),
         };
+        if let Some(limit) = self.body_limits.get(destination).filter(|max| body.len() > **max) {
+            let bytes = body.len();
+            let detail = format!("too large for the destination: {bytes} bytes, at most {limit}");
+            return Outcome::new(Class::Refused, detail);
+        }
         bounded(match ready {
             Ready::Http(http) => http.deliver(lease, body, now_us).await,
             Ready::Command(command) => command::deliver(command, lease, body).await,
@@ -187,6 +196,7 @@ mod tests {
     fn mine() -> Destination {
         Destination {
             target: Target::Handler { timeout: Duration::from_secs(5) },
+            body_bytes_max: None,
             idempotent: true,
             reconcile: None,
             circuit: None,

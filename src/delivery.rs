@@ -111,6 +111,8 @@ pub struct Arrival {
     pub secret: Option<usize>,
     /// When the request was complete.
     pub received_us: Micros,
+    /// The address that it came from; empty when it is not known.
+    pub peer: String,
     /// Headers to keep.
     pub headers: Vec<u8>,
     /// SHA-256 of the event's bytes.
@@ -156,7 +158,12 @@ pub struct Recorded {
     pub verdict: Verdict,
     /// The state of its jobs taken together; `None` when no route matched.
     pub state: Option<State>,
+    /// When the first one was received, if this is a repeat.
+    pub first_us: Option<Micros>,
 }
+
+/// The line of the kept headers that says where the first request came from.
+pub const PEER: &str = "posthouse-peer";
 
 /// The name of what a proof covered, as stored and shown.
 pub fn coverage_word(coverage: Coverage) -> &'static str {

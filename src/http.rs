@@ -106,6 +106,7 @@ async fn hook(request: HttpRequest, mut body: Payload, intake: Data<Intake>) -> 
     let name = request.match_info().query("source");
     let uri = request.uri();
     let head = Head {
+        peer: request.peer_addr().map(|peer| peer.ip()),
         method: request.method().as_str(),
         target: uri.path_and_query().map_or("/", |target| target.as_str()),
         headers: request.headers().iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect(),
@@ -186,5 +187,9 @@ impl MessageBody for Unread {
 }
 
 fn described(one: &Recorded) -> serde_json::Value {
-    json!({ "delivery": one.id, "status": one.verdict.word(), "state": one.state })
+    let mut told = json!({ "delivery": one.id, "status": one.verdict.word(), "state": one.state });
+    if let Some(first_us) = one.first_us {
+        told["received_at"] = crate::clock::rfc3339(first_us).into();
+    }
+    told
 }

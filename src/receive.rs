@@ -25,6 +25,7 @@ use crate::telemetry::Metrics;
 use bytes::Bytes;
 use futures_util::Stream;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -55,6 +56,8 @@ pub struct Intake {
 pub struct Head<'r> {
     /// The method, upper case.
     pub method: &'r str,
+    /// Who is at the other end of the connection: the sender, or a proxy in front of us.
+    pub peer: Option<IpAddr>,
     /// The path and the query as received.
     pub target: &'r str,
     /// All headers, names lower case.

@@ -61,7 +61,9 @@ pub(super) async fn delivery(
     let (jobs, attempts) = (admin.store.jobs_of(id).await?, admin.store.attempts_of(id).await?);
     let jobs = admin.explained(jobs, attempts).await?;
     let operations: Vec<OperationView> = admin.store.operations_on(id).await?;
-    let all = json!({ "delivery": delivery, "jobs": jobs, "operations": operations });
+    let receipts = admin.store.receipts_of(id).await?;
+    let all = json!({ "delivery": delivery, "receipts": receipts, "jobs": jobs,
+        "operations": operations });
     Ok(HttpResponse::Ok().json(all))
 }
 

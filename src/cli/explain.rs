@@ -26,7 +26,10 @@ pub(super) fn delivery(found: &Value, now_us: Micros) -> String {
     let mut fact = |name: &str, value: String| line(&mut text, &format!("  {name:<10} {value}"));
     fact("key", field(delivery, "key"));
     fact("about", field(delivery, "entity"));
-    fact("received", since(delivery, "received_at", now_us));
+    let from = delivery["received_from"]
+        .as_str()
+        .map_or_else(String::new, |from| format!(" from {}", escape(from)));
+    fact("received", format!("{}{from}", since(delivery, "received_at", now_us)));
     if !delivery["occurred_at"].is_null() {
         fact("happened", since(delivery, "occurred_at", now_us));
     }
@@ -34,6 +37,10 @@ pub(super) fn delivery(found: &Value, now_us: Micros) -> String {
     fact("body", format!("{} bytes{kept}", field(delivery, "body_bytes")));
     fact("proof", proof(delivery));
     fact("repeats", repeats(delivery, now_us));
+    for receipt in found["receipts"].as_array().into_iter().flatten() {
+        let (from, said) = (field(receipt, "from"), field(receipt, "said"));
+        fact("again", format!("{} from {from}: {said}", since(receipt, "at", now_us)));
+    }
     fact("state", field(delivery, "state"));
     let none = Vec::new();
     let jobs = found["jobs"].as_array().unwrap_or(&none);

@@ -8,6 +8,7 @@ use super::read::{Kind, Place, Reading};
 use super::secret::{Held, Located};
 use super::sections::{Admin, Quarantine, Store};
 use super::{Config, Database, alarms, destination, origin, route};
+use crate::source::{Destination, Route, Source};
 use providers::Secret;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -33,6 +34,7 @@ pub(super) fn check(mut raw: Raw, reading: &Reading) -> Option<Config> {
     let routes = route::routes(&mut raw, &destinations, &root);
     let alarm_destination = alarms::destination(&raw.alarms, &root.key("alarms"));
     remark_unused(&raw, &root);
+    remark_narrow(&sources, &destinations, &routes, &root);
     let shown = raw.show();
     Some(Config {
         server: raw.server,
@@ -127,6 +129,28 @@ fn database(store: &mut Store, root: &Place<'_>) -> Option<Database> {
         _ => {
             at.fault("expected sqlite:PATH or postgres://USER@HOST/DATABASE");
             None
+        }
+    }
+}
+
+/// A route whose source takes larger bodies than its destination: those will be dead letters.
+fn remark_narrow(
+    sources: &[Source],
+    destinations: &BTreeMap<Arc<str>, Destination>,
+    routes: &[Route],
+    root: &Place<'_>,
+) {
+    for route in routes {
+        let source = sources.iter().find(|source| source.name == route.source);
+        let limit = destinations.get(&route.destination).and_then(|to| to.body_bytes_max);
+        let (Some(source), Some(limit)) = (source, limit) else { continue };
+        if limit < source.body_bytes_max {
+            let at = root.key("destinations").key(&route.destination).key("body_max");
+            at.note(&format!(
+                "the source {} takes bodies of up to {} bytes; larger ones than {limit} will be \
+                 dead letters here",
+                source.name, source.body_bytes_max
+            ));
         }
     }
 }

@@ -68,6 +68,7 @@ fn destination(keys: &mut DestinationKeys, at: &Place<'_>) -> Option<Destination
     });
     Some(Destination {
         target: target?,
+        body_bytes_max: keys.body_max.map(|size| size.0),
         idempotent,
         reconcile,
         circuit,

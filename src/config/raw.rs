@@ -108,6 +108,9 @@ section! {
         accept: Option<AcceptKeys> => "the status decides",
         /// command: the program and its arguments; never a shell line.
         argv: Vec<String> => "required for command",
+        /// Larger bodies are not sent: their jobs are dead at once, with the reason. None: what a
+        /// source takes is delivered.
+        body_max: Option<Size> => "no limit" ["1KiB" to "256MiB"],
         /// It recognises a repeat by its idempotency key, so that an attempt whose outcome is not
         /// known is made again. Off for programs, which are seldom written for it.
         idempotent: Option<bool> => "true, but false for command",

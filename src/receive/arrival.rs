@@ -1,7 +1,7 @@
 //! Makes an arrival of an event: what is kept of its request, and the jobs it is for.
 
 use super::{Entry, Head};
-use crate::delivery::{Arrival, KeptHeaders, Micros};
+use crate::delivery::{Arrival, KeptHeaders, Micros, PEER};
 use bytes::Bytes;
 use providers::{Coverage, Event, Part};
 use sha2::{Digest, Sha256};
@@ -59,6 +59,7 @@ pub(super) fn arrival(
         coverage: proof.coverage,
         secret: proof.secret,
         received_us: proof.received_us,
+        peer: head.peer.map_or_else(String::new, |peer| peer.to_string()),
         headers,
         body,
         jobs,
@@ -82,6 +83,8 @@ pub(super) fn kept(head: &Head<'_>, forwarded: &[&str]) -> Vec<u8> {
         bytes += if wanted { name.len() + value.len() + 3 } else { 0 };
         wanted && bytes <= KEPT_BYTES
     });
-    KeptHeaders(lines.map(|(name, value)| ((*name).to_owned(), value.to_vec())).collect())
-        .to_bytes()
+    let lines = lines.map(|(name, value)| ((*name).to_owned(), value.to_vec()));
+    // Under a name of ours, so that it never travels on.
+    let peer = head.peer.map(|peer| (PEER.to_owned(), peer.to_string().into_bytes()));
+    KeptHeaders(lines.chain(peer).collect()).to_bytes()
 }

@@ -158,7 +158,7 @@ impl Intake {
 impl KeptRequest {
     fn as_head(&self) -> Head<'_> {
         let lines = self.headers.0.iter().map(|(name, value)| (&**name, &**value));
-        Head { method: &self.method, target: &self.target, headers: lines.collect() }
+        Head { peer: None, method: &self.method, target: &self.target, headers: lines.collect() }
     }
 }
 

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub struct Destination {
     /// What is called.
     pub target: Target,
+    /// Larger bodies are not sent to it.
+    pub body_bytes_max: Option<usize>,
     /// It recognises a repeat by its idempotency key.
     pub idempotent: bool,
     /// How to ask whether a delivery happened.

@@ -13,6 +13,7 @@ mod claim;
 mod conn;
 mod enter;
 mod error;
+mod forget;
 mod group;
 mod hold;
 mod lanes;
@@ -24,6 +25,7 @@ mod orphans;
 mod pause;
 mod promote;
 mod quarantine;
+mod receipts;
 mod record;
 mod rejections;
 mod reopen;
@@ -52,7 +54,7 @@ pub use retain::{Ages, Pruned};
 pub use settle::{Settled, Settlement};
 pub use view::{
     AttemptView, Backlog, CircuitView, DeliveryFilter, DeliveryView, JobFilter, JobView,
-    OperationView, Page, PauseView, QuarantineView, RejectionView,
+    OperationView, Page, PauseView, QuarantineView, ReceiptView, RejectionView,
 };
 pub use wake::{Due, Wake};
 

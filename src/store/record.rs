@@ -74,6 +74,7 @@ pub(super) async fn batch(
             id: *id,
             verdict: Verdict::Accepted,
             state: states.get(id).copied(),
+            first_us: None,
         };
         id.as_ref().map(accepted).or_else(|| repeated.remove(&index))
     });

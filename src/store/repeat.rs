@@ -7,6 +7,7 @@ use super::alarms::{Cause, Note, note};
 use super::body;
 use super::conn::Tx;
 use super::error::StoreError;
+use super::receipts;
 use super::reopen::{self, Again};
 use super::sql::{Arg, Column};
 use super::wake::Due;
@@ -26,6 +27,7 @@ pub(super) struct Repeat<'a> {
 struct First {
     id: DeliveryId,
     fingerprint: Vec<u8>,
+    received_us: Micros,
 }
 
 /// A repeat that has been compared with the first: its place, the first one, and whether they
@@ -33,8 +35,9 @@ struct First {
 pub(super) struct Judged {
     index: usize,
     source: Arc<str>,
-    first: DeliveryId,
-    same: bool,
+    pub(super) first: DeliveryId,
+    first_us: Micros,
+    pub(super) same: bool,
 }
 
 /// Compares repeats with what came first and counts them there.
@@ -63,10 +66,12 @@ pub(super) async fn judge(
         } else {
             count.1 += 1
         }
-        let source = repeat.arrival.source.clone();
-        judged.push(Judged { index: repeat.index, source, first: first.id, same });
+        let (index, source) = (repeat.index, repeat.arrival.source.clone());
+        let (first, first_us) = (first.id, first.received_us);
+        judged.push(Judged { index, source, first, first_us, same });
     }
-    count(tx, &counts, now_us).await?;
+    let totals = count(tx, &counts, now_us).await?;
+    receipts::note(tx, repeats, &judged, totals).await?;
     Ok(judged)
 }
 
@@ -90,14 +95,14 @@ pub(super) async fn revive(
     due.extend(revived.due);
     note(tx, judged.iter().filter_map(conflict).collect(), now_us).await?;
     let revived: BTreeSet<DeliveryId> = revived.jobs.iter().map(|job| job.delivery()).collect();
-    let recorded = judged.into_iter().map(|Judged { index, first: id, same, .. }| {
+    let recorded = judged.into_iter().map(|Judged { index, first: id, first_us, same, .. }| {
         let before = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
         let (verdict, state) = match (same, revived.contains(&id)) {
             (false, _) => (Verdict::Conflict, State::summary(before)),
             (true, true) => (Verdict::Revived, Some(State::Ready)),
             (true, false) => (Verdict::Duplicate, State::summary(before)),
         };
-        (index, Recorded { id, verdict, state })
+        (index, Recorded { id, verdict, state, first_us: Some(first_us) })
     });
     Ok(recorded.collect())
 }
@@ -119,7 +124,7 @@ async fn find(
     let rows = tx
         .run_rows(
             "WITH v(source, key) AS ({rows})
-             SELECT d.source, d.key, d.id, d.fingerprint
+             SELECT d.source, d.key, d.id, d.fingerprint, d.received_us
              FROM v JOIN deliveries d ON d.source = v.source AND d.key = v.key",
             vec![],
             vec![Column::Text(sources), Column::Text(keys)],
@@ -127,7 +132,8 @@ async fn find(
         .await?;
     rows.iter()
         .map(|row| {
-            let first = First { id: DeliveryId(row.int(2)?), fingerprint: row.blob(3)? };
+            let (id, received_us) = (DeliveryId(row.int(2)?), row.int(4)?);
+            let first = First { id, fingerprint: row.blob(3)?, received_us };
             Ok(((row.text(0)?, row.text(1)?), first))
         })
         .collect()
@@ -184,23 +190,26 @@ pub(super) async fn states_of(
     Ok(states)
 }
 
+/// Counts repeats; the totals of each delivery.
 async fn count(
     tx: &mut Tx,
     counts: &BTreeMap<DeliveryId, (i64, i64)>,
     now_us: Micros,
-) -> Result<(), StoreError> {
-    tx.run_rows(
-        "WITH v(id, repeats, conflicts) AS ({rows})
+) -> Result<BTreeMap<DeliveryId, i64>, StoreError> {
+    let rows = tx
+        .run_rows(
+            "WITH v(id, repeats, conflicts) AS ({rows})
          UPDATE deliveries SET repeats = deliveries.repeats + v.repeats,
             conflicts = deliveries.conflicts + v.conflicts, repeated_us = $1
-         FROM v WHERE deliveries.id = v.id",
-        vec![Arg::Int(now_us)],
-        vec![
-            Column::Int(counts.keys().map(|id| id.0).collect()),
-            Column::Int(counts.values().map(|(repeats, _)| *repeats).collect()),
-            Column::Int(counts.values().map(|(_, conflicts)| *conflicts).collect()),
-        ],
-    )
-    .await?;
-    Ok(())
+         FROM v WHERE deliveries.id = v.id
+         RETURNING deliveries.id, deliveries.repeats + deliveries.conflicts",
+            vec![Arg::Int(now_us)],
+            vec![
+                Column::Int(counts.keys().map(|id| id.0).collect()),
+                Column::Int(counts.values().map(|(repeats, _)| *repeats).collect()),
+                Column::Int(counts.values().map(|(_, conflicts)| *conflicts).collect()),
+            ],
+        )
+        .await?;
+    rows.iter().map(|row| Ok((DeliveryId(row.int(0)?), row.int(1)?))).collect()
 }

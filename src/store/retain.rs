@@ -6,6 +6,7 @@
 use super::Store;
 use super::conn::{Row, Tx};
 use super::error::StoreError;
+use super::forget::{drop_lanes, forget};
 use super::sql::{Arg, Column};
 use crate::delivery::{DeliveryId, Micros};
 use serde::Serialize;
@@ -65,10 +66,10 @@ const WINDOW: &str = "SELECT d.id, d.received_us, d.source,
 
 /// What of a window is old enough to be forgotten.
 #[derive(Default)]
-struct Due {
-    bodies: Vec<i64>,
-    attempts: Vec<i64>,
-    deliveries: Vec<i64>,
+pub(super) struct Due {
+    pub(super) bodies: Vec<i64>,
+    pub(super) attempts: Vec<i64>,
+    pub(super) deliveries: Vec<i64>,
 }
 
 impl Due {
@@ -198,53 +199,4 @@ async fn lock(tx: &mut Tx, ids: &BTreeSet<i64>) -> Result<(), StoreError> {
     )
     .await?;
     Ok(())
-}
-
-async fn forget(tx: &mut Tx, due: Due) -> Result<(), StoreError> {
-    let Due { bodies, attempts, deliveries } = due;
-    tx.run_rows(
-        "WITH v(id) AS ({rows})
-         UPDATE deliveries SET encoding = 'forgotten', body = $1
-         FROM v WHERE deliveries.id = v.id",
-        vec![Arg::Blob(Vec::new())],
-        vec![Column::Int(bodies)],
-    )
-    .await?;
-    let all: Vec<i64> = attempts.iter().chain(&deliveries).copied().collect();
-    tx.run_rows(
-        "WITH v(id) AS ({rows})
-         DELETE FROM attempts WHERE job IN (SELECT j.id FROM v
-            JOIN jobs j ON j.id >= v.id * 4096 AND j.id < v.id * 4096 + 4096)",
-        vec![],
-        vec![Column::Int(all)],
-    )
-    .await?;
-    tx.run_rows(
-        "WITH v(id) AS ({rows})
-         DELETE FROM jobs WHERE id IN (SELECT j.id FROM v
-            JOIN jobs j ON j.id >= v.id * 4096 AND j.id < v.id * 4096 + 4096)",
-        vec![],
-        vec![Column::Int(deliveries.clone())],
-    )
-    .await?;
-    tx.run_rows(
-        "WITH v(id) AS ({rows}) DELETE FROM deliveries WHERE id IN (SELECT id FROM v)",
-        vec![],
-        vec![Column::Int(deliveries)],
-    )
-    .await?;
-    Ok(())
-}
-
-async fn drop_lanes(tx: &mut Tx, before_us: Micros, count: i64) -> Result<u64, StoreError> {
-    let rows = tx
-        .run(
-            "DELETE FROM lanes WHERE lane IN (SELECT lane FROM lanes
-                WHERE open = 0 AND halted_by IS NULL AND touched_us < $1 LIMIT $2)
-                AND open = 0
-             RETURNING lane",
-            vec![Arg::Int(before_us), Arg::Int(count)],
-        )
-        .await?;
-    Ok(rows.len() as u64)
 }

@@ -6,7 +6,7 @@ mod shape;
 
 pub use shape::{
     AttemptView, Backlog, CircuitView, DeliveryFilter, DeliveryView, JobFilter, JobView,
-    OperationView, Page, PauseView, QuarantineView, RejectionView,
+    OperationView, Page, PauseView, QuarantineView, ReceiptView, RejectionView,
 };
 
 use super::conn::Pools;

@@ -203,6 +203,22 @@ both!(nobody_at_the_other_end_is_a_failure_and_not_an_unknown_outcome, |world| a
     assert!(detail(&jobs[0]).starts_with("connection refused"), "{jobs:?}");
 });
 
+both!(what_is_too_large_for_a_destination_dies_at_once_and_the_next_one_goes, |world| async {
+    let stub = Stub::ok().await;
+    let config = source("github") + &out(&stub) + "body_max = \"2KiB\"\n";
+    let launch = world.posthouse(&(config.clone() + &route("github", "out")));
+    let checked = launch.clone().args(["check"]).run().await;
+    let told = format!("{}{}", checked.output, checked.errors);
+    assert!(told.contains("destinations.out.body_max: the source github takes bodies"), "{told}");
+    let server = launch.serve().await;
+    let large = github("large-1", format!("{{\"text\":\"{}\"}}", "x".repeat(3000)));
+    let jobs = delivered(&server, large).await;
+    assert_eq!((&jobs[0]["state"], outcomes(&jobs[0])), (&json!("dead"), vec!["refused"]));
+    assert!(detail(&jobs[0]).starts_with("too large for the destination: 30"), "{jobs:?}");
+    let jobs = delivered(&server, push("one", 1)).await;
+    assert_eq!((&jobs[0]["state"], stub.calls()), (&json!("succeeded"), 1));
+});
+
 both!(little_is_kept_of_a_long_answer, |world| async {
     let stub = Stub::start([Answer::status(400).body("x".repeat(1 << 20))]).await;
     let server = world.serve(&straight("github", &stub)).await;

@@ -142,6 +142,7 @@ impl Walk {
             coverage: providers::Coverage::Body,
             secret: Some(0),
             received_us: self.clock.now_us(),
+            peer: String::new(),
             headers: vec![],
             fingerprint: [content; 32],
             body,

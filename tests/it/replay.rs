@@ -100,13 +100,28 @@ both!(a_redelivery_is_visible_although_it_does_not_run, |world| async {
         assert_eq!((repeat.status, &repeat.json()["status"]), (200, &json!("duplicate")));
         assert_eq!(repeat.json()["delivery"], first["delivery"]);
         assert_eq!(repeat.json()["state"], "succeeded");
+        assert_eq!(repeat.json()["received_at"], server.only_delivery().await["received_at"]);
     }
+    assert_eq!(first["received_at"], Value::Null);
+    let other = server.post("github", github("7d3c00a9", r#"{"other":"content"}"#)).await;
+    assert_eq!(other.status, 409);
     let delivery = server.only_delivery().await;
-    assert_eq!(delivery["repeats"], 2);
+    assert_eq!((&delivery["repeats"], &delivery["conflicts"]), (&json!(2), &json!(1)));
     let times =
         ["received_at", "repeated_at"].map(|name| delivery[name].as_str().unwrap().to_owned());
     assert!(times[0] < times[1], "{times:?}");
     let shown = server.cli(["deliveries", "show", delivery["id"].as_str().unwrap()]).run().await;
     assert!(shown.output.contains("7d3c00a9") && shown.output.contains('2'), "{}", shown.output);
+    // Every receipt, with its time and where it came from.
+    let receipts = server.delivery(delivery["id"].as_str().unwrap()).await["receipts"].clone();
+    let receipts = receipts.as_array().unwrap();
+    let said: Vec<_> = receipts.iter().map(|receipt| receipt["said"].as_str().unwrap()).collect();
+    assert_eq!(said, ["duplicate", "duplicate", "conflict"]);
+    assert!(receipts.iter().all(|receipt| receipt["from"] == "127.0.0.1"), "{receipts:?}");
+    let at = |at: usize| receipts[at]["at"].as_str().unwrap();
+    assert!(times[0].as_str() < at(0) && at(0) < at(1) && at(1) < at(2), "{receipts:?}");
+    assert_eq!(delivery["received_from"], "127.0.0.1");
+    let peer = |one: &Received| one.headers.iter().any(|(_, value)| value == b"127.0.0.1");
+    assert!(!stub.received().iter().any(peer), "addresses are for operators");
     assert_eq!(stub.calls(), 1);
 });

@@ -2,14 +2,16 @@
 
 use super::shape::{AttemptView, DeliveryView, JobView, OperationView};
 use crate::clock::Time;
-use crate::delivery::{DeliveryId, KeptHeaders};
+use crate::delivery::{DeliveryId, KeptHeaders, PEER};
 use crate::job::{JobId, State};
 use crate::store::conn::Row;
 use crate::store::error::StoreError;
 use crate::store::state;
 
 pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
-    let headers = KeptHeaders::from_bytes(&row.blob(15)?).0.into_iter();
+    let (peer, headers): (Vec<_>, Vec<_>) =
+        KeptHeaders::from_bytes(&row.blob(15)?).0.into_iter().partition(|(name, _)| name == PEER);
+    let text = |value: Vec<u8>| value.escape_ascii().to_string();
     let urgency = row.opt_small(17)?.and_then(|at| usize::try_from(at).ok());
     Ok(DeliveryView {
         id: DeliveryId(row.int(0)?),
@@ -19,6 +21,7 @@ pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
         entity: row.opt_text(4)?,
         state: urgency.and_then(|at| State::URGENCY.get(at)).copied(),
         received_at: Time(row.int(5)?),
+        received_from: peer.into_iter().next().map(|(_, value)| text(value)),
         occurred_at: row.opt_int(6)?.map(Time),
         position: row.opt_int(7)?,
         coverage: row.text(8)?,
@@ -29,7 +32,7 @@ pub(super) fn delivery(row: &Row) -> Result<DeliveryView, StoreError> {
         repeated_at: row.opt_int(12)?.map(Time),
         body_bytes: row.int(13)?,
         body_kept: row.text(14)? != "forgotten",
-        headers: headers.map(|(name, value)| (name, value.escape_ascii().to_string())).collect(),
+        headers: headers.into_iter().map(|(name, value)| (name, text(value))).collect(),
     })
 }
 

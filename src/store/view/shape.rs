@@ -64,6 +64,7 @@ pub struct DeliveryView {
     pub entity: Option<String>,
     pub state: Option<State>,
     pub received_at: Time,
+    pub received_from: Option<String>,
     pub occurred_at: Option<Time>,
     pub position: Option<i64>,
     pub coverage: String,
@@ -75,6 +76,15 @@ pub struct DeliveryView {
     pub body_bytes: i64,
     pub body_kept: bool,
     pub headers: Vec<(String, String)>,
+}
+
+/// A later receipt of a delivery as shown.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of the ledger, see migrations/README.md")]
+pub struct ReceiptView {
+    pub at: Time,
+    pub from: String,
+    pub said: String,
 }
 
 /// A job as shown.
