@@ -14,7 +14,7 @@ use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
     Window,
 };
-use crate::{Reply, example, identity, json};
+use crate::{Reply, echo, example, identity, json};
 
 /// Apps of a Slack workspace.
 pub(crate) struct Slack;
@@ -62,7 +62,9 @@ impl Provider for Slack {
         }
         let fields = json::fields(proved.body(), ["/type", "/challenge"]).ok()?;
         match json::texts(&fields) {
-            [Some("url_verification"), Some(challenge)] => Some(Reply::text(200, challenge)),
+            [Some("url_verification"), Some(challenge)] => {
+                Some(echo::plain(echo::token(challenge.as_bytes())?))
+            }
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Reply, Request, Secret, Signed,
     Verified, Window,
 };
-use crate::{example, identity, json};
+use crate::{echo, example, identity, json};
 
 /// EventSub subscriptions with the webhook transport.
 pub(crate) struct Twitch;
@@ -70,7 +70,7 @@ impl Provider for Twitch {
         }
         let fields = json::fields(proved.body(), ["/challenge"]).ok()?;
         let [challenge] = json::texts(&fields);
-        Some(Reply::text(200, challenge?))
+        Some(echo::plain(echo::token(challenge?.as_bytes())?))
     }
 
     /// The key is the signed id of the message, equal when it is resent. The id of the
