@@ -4,8 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod case;
+#[path = "../../fuzz/entry/mod.rs"]
+mod entry;
 mod events;
 mod file;
+mod fuzzed;
 mod handshakes;
 mod neighbours;
 mod proofs;

@@ -48,6 +48,15 @@ fn every_provider_has_a_genuine_vector_and_its_name_is_found() {
     }
 }
 
+#[test]
+fn every_file_of_vectors_is_of_a_provider() {
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let known = ALL.iter().any(|provider| format!("{}.toml", provider.name()) == name);
+        assert!(known, "vectors/{name}: there is no such provider in ALL");
+    }
+}
+
 /// Another secret of the same form. Not zeros at the end: HMAC fills a short key with them.
 fn other_secret(secret: &Secret) -> Secret {
     let text = secret.expose();
