@@ -4,6 +4,7 @@
 //! admin API of the running server, so that a command never opens the database beside it.
 
 mod alarms;
+mod bulk;
 mod check;
 mod client;
 mod deliveries;
