@@ -153,6 +153,24 @@ both!(nothing_comes_after_a_deletion_but_what_happened_after_it, |world| async {
     assert_eq!(keys_of(&stub.received()), ["evt_3", "evt_4"]);
 });
 
+both!(a_doubt_counts_as_processed_only_once_it_is_known_that_it_happened, |world| async {
+    let stub = Stub::start([Answer::ok().behind(&Gate::closed()), Answer::ok()]).await;
+    let out = out(&stub) + "idempotent = false\ntimeout = \"300ms\"\n";
+    let config = source("stripe") + &out + &route("stripe", "out") + "order = \"latest\"\n";
+    let server = world.serve(&config).await;
+    let jobs = one_by_one(&server, "stripe", vec![subscription("evt_3", "updated", 103)]).await;
+    assert_eq!(job(&jobs, "evt_3")["state"], "uncertain");
+    // It may not have happened: what is older is still news.
+    let jobs = one_by_one(&server, "stripe", vec![subscription("evt_2", "updated", 102)]).await;
+    assert_eq!(job(&jobs, "evt_2")["state"], "succeeded");
+    let id = job(&jobs, "evt_3")["id"].as_str().unwrap().to_owned();
+    assert_eq!(server.cli(["jobs", "resolve", &id, "--succeeded"]).run().await.code, Some(0));
+    let late = vec![subscription("evt_1", "created", 101), subscription("evt_25", "paused", 102)];
+    let jobs = one_by_one(&server, "stripe", late).await;
+    assert_eq!(job(&jobs, "evt_25")["state"], "superseded");
+    assert_eq!(job(&jobs, "evt_25")["superseded_by"], id.as_str());
+});
+
 both!(a_hold_brings_deliveries_into_the_order_in_which_things_happened, |world| async {
     let stub = Stub::ok().await;
     let config = ordered("stripe", &stub, "occurred") + "hold = \"1s\"\n";
