@@ -8,6 +8,7 @@ mod edit;
 mod items;
 mod members;
 mod seed;
+mod tail;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,6 +21,7 @@ pub(crate) use edit::with_text;
 pub use items::{Item, ItemsFault, items};
 pub use members::{Member, members};
 use seed::{Digits, NUMBER, Name};
+pub(crate) use tail::last_member;
 
 /// The body is not one JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

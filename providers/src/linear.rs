@@ -52,8 +52,11 @@ impl Provider for Linear {
         let claim = sign::claimed(request, "linear-signature", "", Encoding::Hex)?;
         let key = secret.expose().as_bytes();
         let proved = sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])?;
-        let fields = json::fields(proved.body(), ["/webhookTimestamp"]).unwrap_or_default();
-        let [time] = json::texts(&fields);
+        let anywhere = || {
+            let [time] = json::fields(request.body, ["/webhookTimestamp"]).ok()?;
+            time.map(|time| time.as_str().to_owned())
+        };
+        let time = json::last_member(request.body, "webhookTimestamp").or_else(anywhere);
         let time = time.ok_or(Rejection::ProofMissing("the body has no webhookTimestamp"))?;
         let stamp = Stamp::read("webhookTimestamp", time.as_bytes(), Unit::Millis)
             .map_err(|_| Rejection::ProofMalformed("webhookTimestamp is no plain number"))?;
