@@ -236,7 +236,9 @@ pub struct Expected {
 }
 
 pub fn load(provider: &dyn Provider) -> File {
-    let path = format!("{}/vectors/{}.toml", env!("CARGO_MANIFEST_DIR"), provider.name());
+    // The same folder for the package of `fuzz/`.
+    let folder = env!("CARGO_MANIFEST_DIR").trim_end_matches("/fuzz");
+    let path = format!("{folder}/vectors/{}.toml", provider.name());
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|_| panic!("vectors/{}.toml is missing: add it", provider.name()));
     toml::from_str(&text).unwrap_or_else(|fault| panic!("vectors/{}: {fault}", provider.name()))
