@@ -10,13 +10,12 @@ use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Reply, Request, Secret, Signed,
     Verified, Window,
 };
-use crate::{batch, example, identity, json};
+use crate::{example, identity, json};
 
 /// Webhooks of Airtable bases.
 pub(crate) struct Airtable;
 
-const TAG: BodyTag =
-    BodyTag { header: "x-airtable-content-mac", prefix: "hmac-sha256=", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-airtable-content-mac", "hmac-sha256=", Encoding::Hex);
 
 fn key(secret: &Secret) -> Result<Vec<u8>, Rejection> {
     let key = Encoding::Base64.read_secret(secret.expose());
@@ -66,7 +65,7 @@ impl Provider for Airtable {
         let fields = json::fields(proved.body(), ["/base/id", "/webhook/id", "/timestamp"])?;
         let [base, webhook, at] = json::texts(&fields);
         Ok(vec![Event {
-            key: batch::digest(&[], proved.body()),
+            key: identity::content_digest(&[], proved.body(), &[]),
             kind: "notification".to_owned(),
             entity: identity::entity(&[base, webhook]),
             position: Position::at(at.and_then(|at| time_us(at, Unit::Seconds))),

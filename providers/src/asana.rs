@@ -12,12 +12,12 @@ use crate::{
     Draft, Event, Facts, Handshake, Handshaking, Part, Position, Proved, Provider, Rejection,
     Reply, Request, Secret, Signed, Verified, Window,
 };
-use crate::{batch, echo, example, identity, json};
+use crate::{echo, example, identity, json};
 
 /// Webhooks on resources of Asana.
 pub(crate) struct Asana;
 
-const TAG: BodyTag = BodyTag { header: "x-hook-signature", prefix: "", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-hook-signature", "", Encoding::Hex);
 const SECRET: &str = "x-hook-secret";
 
 impl Provider for Asana {
@@ -67,7 +67,7 @@ impl Provider for Asana {
             let fields = json::fields(item.json, pointers)?;
             let [resource, action, gid, at] = json::texts(&fields);
             Ok(Event {
-                key: batch::digest(&[], item.json),
+                key: identity::content_digest(&[], item.json, &[]),
                 kind: identity::kind(&[resource.unwrap_or_default(), action.unwrap_or_default()]),
                 entity: identity::entity(&[gid]),
                 position: Position::at(at.and_then(|at| time_us(at, Unit::Seconds))),

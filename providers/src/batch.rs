@@ -1,18 +1,9 @@
-//! What the senders of batches share: the key of an item that has no id of its own, and the
-//! wrapping that lets one item travel without the others.
+//! What the senders of batches share: the wrapping that lets one item travel without the others,
+//! and its bounds.
 
 use crate::admit::EVENTS_MAX;
-use crate::json::{self, ItemsFault, Scalar};
-use crate::{Event, Part, Rejection, identity};
-
-/// The key of an item without an id: the digest of where it belongs and of what it says, however
-/// that is spaced and ordered. What surrounds it may differ when a batch is put together anew.
-pub(crate) fn digest(place: &[&str], item: &[u8]) -> String {
-    let canonical = json::canonical(item, &[]);
-    let mut parts: Vec<&[u8]> = place.iter().map(|text| text.as_bytes()).collect();
-    parts.push(canonical.as_deref().unwrap_or(item));
-    identity::digest(&parts)
-}
+use crate::json::{ItemsFault, Scalar};
+use crate::{Event, Part, Rejection};
 
 /// Parts that repeat the sender's own form around one item each. An only event keeps the body as
 /// it came, which has that form already.

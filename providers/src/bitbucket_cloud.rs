@@ -4,7 +4,8 @@
 //! Source: support.atlassian.com/bitbucket-cloud, "Manage webhooks", "Event payloads" and
 //! "Troubleshoot webhooks".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::Encoding;
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -15,7 +16,7 @@ use crate::{example, identity, json};
 /// Repository and workspace webhooks of bitbucket.org.
 pub(crate) struct BitbucketCloud;
 
-const SIGNATURE: &str = "x-hub-signature";
+const TAG: BodyTag = BodyTag::new("x-hub-signature", "sha256=", Encoding::Hex);
 
 impl Provider for BitbucketCloud {
     fn name(&self) -> &'static str {
@@ -46,9 +47,7 @@ impl Provider for BitbucketCloud {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, SIGNATURE, "sha256=", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     fn events(&self, proved: &Proved<'_>) -> Result<Vec<Event>, Rejection> {
@@ -88,14 +87,8 @@ impl Provider for BitbucketCloud {
             false => include_str!("../bodies/bitbucket_cloud/push.json"),
         };
         let body = example::filled(draft, text, &[]);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json"),
-            ("X-Event-Key", draft.kind),
-            ("X-Request-UUID", draft.key),
-            ("X-Hub-Signature", &format!("sha256={}", Encoding::Hex.write(&tag))),
-        ];
-        Some(Signed { headers: example::headers(&headers), body })
+        let others = [("X-Event-Key", draft.kind), ("X-Request-UUID", draft.key)];
+        TAG.sign(secret.expose().as_bytes(), body, &others)
     }
 }
 

@@ -4,7 +4,8 @@
 //! Source: confluence.atlassian.com/bitbucketserver, "Event payload" and "Manage webhooks";
 //! drone/go-scm.
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::Encoding;
 use crate::text::date_us;
 use crate::{
     Draft, Event, Facts, Handshake, Handshaking, Position, Proved, Provider, Rejection, Reply,
@@ -15,7 +16,7 @@ use crate::{example, identity, json};
 /// Repository and project webhooks of a Bitbucket of one's own.
 pub(crate) struct BitbucketDataCenter;
 
-const SIGNATURE: &str = "x-hub-signature";
+const TAG: BodyTag = BodyTag::new("x-hub-signature", "sha256=", Encoding::Hex);
 const KIND: &str = "x-event-key";
 const TEST: &str = "diagnostics:ping";
 
@@ -49,14 +50,12 @@ impl Provider for BitbucketDataCenter {
 
     fn handshake(&self, request: &Request<'_>, _: &Handshaking<'_>) -> Option<Handshake> {
         let test = request.header(KIND) == Ok(TEST.as_bytes());
-        let signed = request.header_lines(SIGNATURE).next().is_some();
+        let signed = TAG.is_in(request);
         if signed || !test { None } else { Handshake::answer(Reply::empty(200)) }
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, SIGNATURE, "sha256=", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// The key is the id of the request: there is one for each event, as none is sent again.
@@ -102,13 +101,7 @@ impl Provider for BitbucketDataCenter {
             false => include_str!("../bodies/bitbucket_data_center/push.json"),
         };
         let body = example::filled(draft, text, &[("/eventKey", draft.kind)]);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json; charset=utf-8"),
-            ("X-Event-Key", draft.kind),
-            ("X-Request-Id", draft.key),
-            ("X-Hub-Signature", &format!("sha256={}", Encoding::Hex.write(&tag))),
-        ];
-        Some(Signed { headers: example::headers(&headers), body })
+        let others = [("X-Event-Key", draft.kind), ("X-Request-Id", draft.key)];
+        TAG.sign(secret.expose().as_bytes(), body, &others)
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Source: buildkite/docs, "Webhooks": overview, signature, token and events.
 
-use crate::sign::{self, Coverage, Encoding, Hash, Stamp};
+use crate::sign::{self, Coverage, Encoding, Hash, Stamp, TagList};
 use crate::text::{Unit, date_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -15,7 +15,8 @@ use crate::{example, identity, json};
 /// Notification services of an organisation.
 pub(crate) struct Buildkite;
 
-const SIGNATURE: &str = "x-buildkite-signature";
+const LIST: TagList =
+    TagList { time: "timestamp=", tag: "signature=", ..TagList::of("x-buildkite-signature") };
 
 /// The event, then what it is about and how that stood.
 #[rustfmt::skip]
@@ -57,12 +58,11 @@ impl Provider for Buildkite {
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
         let key = secret.expose().as_bytes();
-        if request.header_if_present(SIGNATURE)?.is_none() {
+        if request.header_if_present(LIST.header)?.is_none() {
             return sign::prove_token(request, key, request.header("x-buildkite-token")?);
         }
-        let (time, claims) =
-            sign::listed_with_time(request, SIGNATURE, "timestamp=", "signature=")?;
-        let stamp = Stamp::read(SIGNATURE, time, Unit::Seconds)?;
+        let (time, claims) = LIST.timed(request)?;
+        let stamp = Stamp::read(LIST.header, time, Unit::Seconds)?;
         let parts = [time, b".", request.body];
         sign::prove_hmac(request, Hash::Sha256, key, &parts, &claims)?.within(stamp, window)
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: developer.calendly.com, "Webhook signatures" and "Webhook payload".
 
-use crate::sign::{self, Encoding, Hash, Stamp};
+use crate::sign::{self, Encoding, Hash, Stamp, TagList};
 use crate::text::{Unit, date_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -13,7 +13,7 @@ use crate::{example, identity, json};
 /// Webhook subscriptions of users and organisations.
 pub(crate) struct Calendly;
 
-const SIGNATURE: &str = "calendly-webhook-signature";
+const LIST: TagList = TagList::of("calendly-webhook-signature");
 
 /// What Calendly's own samples allow, in seconds.
 const TOLERANCE_S: i64 = 180;
@@ -39,8 +39,8 @@ impl Provider for Calendly {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
-        let (time, claims) = sign::listed_with_time(request, SIGNATURE, "t=", "v1=")?;
-        let stamp = Stamp::read(SIGNATURE, time, Unit::Seconds)?;
+        let (time, claims) = LIST.timed(request)?;
+        let stamp = Stamp::read(LIST.header, time, Unit::Seconds)?;
         let parts = [time, b".", request.body];
         sign::prove_hmac(request, Hash::Sha256, secret.expose().as_bytes(), &parts, &claims)?
             .within(stamp, window.narrowed(TOLERANCE_S))

@@ -3,7 +3,7 @@
 //!
 //! Source: circleci.com/docs, "Outbound webhooks".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::sign::{self, Encoding, Hash, TagList};
 use crate::text::date_us;
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -14,7 +14,7 @@ use crate::{example, identity, json};
 /// Outbound webhooks of a project.
 pub(crate) struct CircleCi;
 
-const SIGNATURE: &str = "circleci-signature";
+const LIST: TagList = TagList::of("circleci-signature");
 
 impl Provider for CircleCi {
     fn name(&self) -> &'static str {
@@ -45,7 +45,7 @@ impl Provider for CircleCi {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claims = sign::listed(request, SIGNATURE, "v1=")?;
+        let claims = LIST.tags(request)?;
         let key = secret.expose().as_bytes();
         sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &claims)
     }

@@ -15,8 +15,7 @@ use crate::{example, identity, json};
 /// Webhook subscriptions of Coinbase Commerce.
 pub(crate) struct CoinbaseCommerce;
 
-const TAG: BodyTag =
-    BodyTag { header: "x-cc-webhook-signature", prefix: "", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-cc-webhook-signature", "", Encoding::Hex);
 
 #[rustfmt::skip]
 const FIELDS: [&str; 5] = [

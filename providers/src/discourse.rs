@@ -3,7 +3,8 @@
 //!
 //! Source: discourse/discourse, app/jobs/regular/emit_web_hook_event.rb.
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::Encoding;
 use crate::text::date_us;
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -13,6 +14,8 @@ use crate::{example, identity, json};
 
 /// Webhooks of a Discourse forum.
 pub(crate) struct Discourse;
+
+const TAG: BodyTag = BodyTag::new("x-discourse-event-signature", "sha256=", Encoding::Hex);
 
 const INSTANCE: &str = "x-discourse-instance";
 const TYPE: &str = "x-discourse-event-type";
@@ -48,10 +51,7 @@ impl Provider for Discourse {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let header = "x-discourse-event-signature";
-        let claim = sign::claimed(request, header, "sha256=", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// `X-Discourse-Event-Id` is not the key: it names the attempt and changes with every retry,
@@ -88,15 +88,12 @@ impl Provider for Discourse {
         let (what, kind) = draft.kind.split_once('.').unwrap_or(("post", draft.kind));
         let body = example::filled(draft, include_str!("../bodies/discourse/post.json"), &[]);
         let body = json::with_text(&body, "/trial", draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json"),
+        let others = [
             ("X-Discourse-Instance", "https://forum.example.com"),
             ("X-Discourse-Event-Id", "1"),
             ("X-Discourse-Event-Type", what),
             ("X-Discourse-Event", kind),
-            ("X-Discourse-Event-Signature", &format!("sha256={}", Encoding::Hex.write(&tag))),
         ];
-        Some(Signed { headers: example::headers(&headers), body })
+        TAG.sign(secret.expose().as_bytes(), body, &others)
     }
 }

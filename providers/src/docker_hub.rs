@@ -60,7 +60,7 @@ impl Provider for DockerHub {
             [Some(repository), Some(tag), Some(at)] => {
                 identity::digest(&[repository, tag, at].map(str::as_bytes))
             }
-            _ => identity::content_digest(proved.body(), VOLATILE),
+            _ => identity::content_digest(&[], proved.body(), VOLATILE),
         };
         let [repository, tag, pushed_at] = texts;
         let subject = repository.map(|name| format!("{name}:{}", tag.unwrap_or_default()));

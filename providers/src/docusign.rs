@@ -73,7 +73,7 @@ impl Provider for DocuSign {
         let parts = [kind, at, envelope, recipient, configuration];
         let key = match named {
             true => identity::digest(&parts.map(|part| part.unwrap_or_default().as_bytes())),
-            false => identity::content_digest(proved.body(), VOLATILE),
+            false => identity::content_digest(&[], proved.body(), VOLATILE),
         };
         Ok(vec![Event {
             key,

@@ -14,7 +14,7 @@ use crate::{batch, echo, example, identity, json};
 /// Apps of Dropbox.
 pub(crate) struct Dropbox;
 
-const TAG: BodyTag = BodyTag { header: "x-dropbox-signature", prefix: "", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-dropbox-signature", "", Encoding::Hex);
 
 impl Provider for Dropbox {
     fn name(&self) -> &'static str {
@@ -59,7 +59,7 @@ impl Provider for Dropbox {
     fn events(&self, proved: &Proved<'_>) -> Result<Vec<Event>, Rejection> {
         let second = proved.seen_s().map(|at| at.to_string()).unwrap_or_default();
         let event = |account: Option<&str>, item: &[u8], part| Event {
-            key: batch::digest(&[&second], item),
+            key: identity::content_digest(&[&second], item, &[]),
             kind: "list_folder".to_owned(),
             entity: identity::entity(&[account]),
             position: Position::default(),

@@ -1,7 +1,7 @@
 //! How signatures and secrets are written: the hash behind them, hexadecimal or base64.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 
@@ -30,6 +30,9 @@ pub enum Encoding {
     Hex,
     /// Base64 of the standard alphabet, padded.
     Base64,
+    /// Base64 of the alphabet for URLs, unpadded: rare, never by configuration.
+    #[serde(skip)]
+    Base64Url,
 }
 
 /// Secrets are pasted by hand: the padding may be missing, and the last character may carry bits
@@ -47,6 +50,7 @@ impl Encoding {
         match self {
             Self::Hex => hex::decode(text).ok(),
             Self::Base64 => STANDARD.decode(text).ok(),
+            Self::Base64Url => URL_SAFE_NO_PAD.decode(text).ok(),
         }
     }
 
@@ -55,6 +59,7 @@ impl Encoding {
         match self {
             Self::Hex => hex::decode(text).ok(),
             Self::Base64 => LENIENT.decode(text).ok(),
+            Self::Base64Url => URL_SAFE_NO_PAD.decode(text).ok(),
         }
     }
 
@@ -63,6 +68,7 @@ impl Encoding {
         match self {
             Self::Hex => hex::encode(bytes),
             Self::Base64 => STANDARD.encode(bytes),
+            Self::Base64Url => URL_SAFE_NO_PAD.encode(bytes),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{example, identity, json};
 /// Webhook endpoints of a GoCardless creditor or partner.
 pub(crate) struct GoCardless;
 
-const TAG: BodyTag = BodyTag { header: "webhook-signature", prefix: "", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("webhook-signature", "", Encoding::Hex);
 
 impl Provider for GoCardless {
     fn name(&self) -> &'static str {

@@ -3,7 +3,8 @@
 //!
 //! Source: devcenter.heroku.com, "App webhooks" and "App webhooks schema".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::Encoding;
 use crate::text::date_us;
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -13,6 +14,8 @@ use crate::{example, identity, json};
 
 /// Webhooks of an app or an add-on.
 pub(crate) struct Heroku;
+
+const TAG: BodyTag = BodyTag::new("heroku-webhook-hmac-sha256", "", Encoding::Base64);
 
 impl Provider for Heroku {
     fn name(&self) -> &'static str {
@@ -35,10 +38,7 @@ impl Provider for Heroku {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let header = "heroku-webhook-hmac-sha256";
-        let claim = sign::claimed(request, header, "", Encoding::Base64)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// The key is the id of the delivery, which stays while the attempt beside it changes; two
@@ -83,11 +83,6 @@ impl Provider for Heroku {
         let body = example::filled(draft, text, &texts);
         let place = "/webhook_metadata/delivery/id";
         let body = json::with_text(&body, place, draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json"),
-            ("Heroku-Webhook-Hmac-SHA256", &*Encoding::Base64.write(&tag)),
-        ];
-        Some(Signed { headers: example::headers(&headers), body })
+        TAG.sign(secret.expose().as_bytes(), body, &[])
     }
 }

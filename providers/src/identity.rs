@@ -43,9 +43,14 @@ pub(crate) fn digest(parts: &[&[u8]]) -> String {
     format!("sha256:{}", hex::encode(hash.finalize()))
 }
 
-/// A key out of the content of a body, without the fields that differ between its deliveries.
-pub(crate) fn content_digest(body: &[u8], volatile: &[&str]) -> String {
-    digest(&[json::canonical(body, volatile).as_deref().unwrap_or(body)])
+/// A key for what has no id of its own, a body or one item of it: the digest of where it belongs
+/// and of what it says, however that is spaced and ordered, without the fields that differ between
+/// its deliveries.
+pub(crate) fn content_digest(place: &[&str], content: &[u8], volatile: &[&str]) -> String {
+    let canonical = json::canonical(content, volatile);
+    let mut parts: Vec<&[u8]> = place.iter().map(|text| text.as_bytes()).collect();
+    parts.push(canonical.as_deref().unwrap_or(content));
+    digest(&parts)
 }
 
 /// A kind from its parts, joined by dots; absent and empty parts leave no trace.

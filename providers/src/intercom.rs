@@ -3,7 +3,8 @@
 //!
 //! Source: developers.intercom.com, "Webhook notifications" and "Setting up webhooks".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::{Encoding, Hash};
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Handshake, Handshaking, Position, Proved, Provider, Rejection, Reply,
@@ -13,6 +14,8 @@ use crate::{example, identity, json};
 
 /// Apps of an Intercom workspace; the secret is the client secret of the app.
 pub(crate) struct Intercom;
+
+const TAG: BodyTag = BodyTag::new("x-hub-signature", "sha1=", Encoding::Hex).with(Hash::Sha1);
 
 /// What counts the attempts. It differs between them.
 const VOLATILE: &[&str] =
@@ -47,9 +50,7 @@ impl Provider for Intercom {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, "x-hub-signature", "sha1=", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha1, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// The key is the id of the notification. Old versions send null for it: then the content
@@ -67,7 +68,7 @@ impl Provider for Intercom {
         let [id, topic, created_at, item, item_id, updated_at] = json::texts(&fields);
         let key = match id {
             Some(id) => identity::key(id.as_bytes())?,
-            None => identity::content_digest(proved.body(), VOLATILE),
+            None => identity::content_digest(&[], proved.body(), VOLATILE),
         };
         let item_id = item_id.map(|id| format!("{}:{id}", item.unwrap_or("item")));
         let at = updated_at.or(created_at).and_then(|at| time_us(at, Unit::Seconds));
@@ -85,9 +86,6 @@ impl Provider for Intercom {
         let text = include_str!("../bodies/intercom/conversation.json");
         let body = example::filled(draft, text, &[("/topic", draft.kind)]);
         let body = json::with_text(&body, "/id", draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Sha1, secret.expose().as_bytes(), &[&body])?;
-        let signature = format!("sha1={}", Encoding::Hex.write(&tag));
-        let headers = [("Content-Type", "application/json"), ("X-Hub-Signature", &*signature)];
-        Some(Signed { headers: example::headers(&headers), body })
+        TAG.sign(secret.expose().as_bytes(), body, &[])
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     Draft, Event, Facts, Part, Position, Proved, Provider, Rejection, Request, Secret, Signed,
     Verified, Window,
 };
-use crate::{batch, example, identity, json};
+use crate::{example, identity, json};
 
 /// System webhooks of a Klaviyo account.
 pub(crate) struct Klaviyo;
@@ -68,7 +68,7 @@ impl Provider for Klaviyo {
             let fields = json::fields(item.json, FIELDS)?;
             let [topic, profile, nested, at, other] = json::texts(&fields);
             Ok(Event {
-                key: batch::digest(&[], item.json),
+                key: identity::content_digest(&[], item.json, &[]),
                 kind: identity::kind(&[topic.unwrap_or_default()]),
                 entity: identity::entity(&[profile.or(nested)]),
                 position: Position::at(at.or(other).and_then(|at| time_us(at, Unit::Seconds))),

@@ -26,7 +26,6 @@ mod request;
 mod samples;
 mod secret;
 pub mod sign;
-mod tag_list;
 pub mod text;
 
 mod adyen;

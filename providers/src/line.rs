@@ -15,7 +15,7 @@ use crate::{example, identity, json};
 /// Bots and channels of LINE's Messaging API.
 pub(crate) struct Line;
 
-const TAG: BodyTag = BodyTag { header: "x-line-signature", prefix: "", encoding: Encoding::Base64 };
+const TAG: BodyTag = BodyTag::new("x-line-signature", "", Encoding::Base64);
 
 #[rustfmt::skip]
 const FIELDS: [&str; 6] = [

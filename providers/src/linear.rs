@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use crate::sign::{self, Encoding, Hash, Stamp};
+use crate::body_tag::BodyTag;
+use crate::sign::{Encoding, Stamp};
 use crate::text::{Unit, date_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -15,6 +16,8 @@ use crate::{example, identity, json};
 
 /// Workspaces of Linear.
 pub(crate) struct Linear;
+
+const TAG: BodyTag = BodyTag::new("linear-signature", "", Encoding::Hex);
 
 /// Linear asks for a minute. A retry after hours passes only if it is stamped anew, which is not
 /// said; an operator who finds it is not may choose a wide tolerance.
@@ -49,9 +52,7 @@ impl Provider for Linear {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, "linear-signature", "", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        let proved = sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])?;
+        let proved = TAG.verify(request, secret.expose().as_bytes())?;
         let anywhere = || {
             let [time] = json::fields(request.body, ["/webhookTimestamp"]).ok()?;
             time.map(|time| time.as_str().to_owned())
@@ -90,13 +91,7 @@ impl Provider for Linear {
         let time = draft.now_s.saturating_mul(1000);
         body.as_object_mut()?.insert("webhookTimestamp".to_owned(), time.into());
         let body = example::written(body);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json; charset=utf-8"),
-            ("Linear-Delivery", draft.key),
-            ("Linear-Event", kind),
-            ("Linear-Signature", &Encoding::Hex.write(&tag)),
-        ];
-        Some(Signed { headers: example::headers(&headers), body })
+        let others = [("Linear-Delivery", draft.key), ("Linear-Event", kind)];
+        TAG.sign(secret.expose().as_bytes(), body, &others)
     }
 }

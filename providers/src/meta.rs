@@ -17,8 +17,7 @@ use crate::{batch, echo, example, json};
 /// Apps of Meta's Graph API.
 pub(crate) struct Meta;
 
-const TAG: BodyTag =
-    BodyTag { header: "x-hub-signature-256", prefix: "sha256=", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-hub-signature-256", "sha256=", Encoding::Hex);
 
 /// Where the id of the example's message stands.
 const SAMPLE_ID: &str = "/entry/0/changes/0/value/messages/0/id";

@@ -11,13 +11,12 @@ use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
     Window,
 };
-use crate::{batch, example, identity, json};
+use crate::{example, identity, json};
 
 /// Webhook subscriptions of a Mollie organisation.
 pub(crate) struct Mollie;
 
-const TAG: BodyTag =
-    BodyTag { header: "x-mollie-signature", prefix: "sha256=", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-mollie-signature", "sha256=", Encoding::Hex);
 
 #[rustfmt::skip]
 const FIELDS: [&str; 6] =
@@ -75,7 +74,7 @@ impl Provider for Mollie {
         }
         let key = match id.filter(|_| resource == Some("event")) {
             Some(id) => identity::key(id.as_bytes())?,
-            None => batch::digest(&[], proved.body()),
+            None => identity::content_digest(&[], proved.body(), &[]),
         };
         Ok(vec![Event {
             key,

@@ -16,8 +16,7 @@ use crate::{echo, example, identity, json};
 /// Webhook subscriptions of a Notion integration.
 pub(crate) struct Notion;
 
-const TAG: BodyTag =
-    BodyTag { header: "x-notion-signature", prefix: "sha256=", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-notion-signature", "sha256=", Encoding::Hex);
 
 /// Bytes of the request that hands the token over; it holds little else.
 const TOKEN_BODY_MAX: usize = 1_024;

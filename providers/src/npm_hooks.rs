@@ -3,7 +3,8 @@
 //!
 //! Source: npm/npm-hook-receiver; docs.npmjs.com, "Hooks".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::Encoding;
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -13,6 +14,8 @@ use crate::{example, identity, json};
 
 /// Hooks of packages, scopes and owners.
 pub(crate) struct NpmHooks;
+
+const TAG: BodyTag = BodyTag::new("x-npm-signature", "sha256=", Encoding::Hex);
 
 impl Provider for NpmHooks {
     fn name(&self) -> &'static str {
@@ -35,9 +38,7 @@ impl Provider for NpmHooks {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, "x-npm-signature", "sha256=", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// There is no id. The body has the millisecond of the event, so that two differ, and nothing
@@ -60,9 +61,6 @@ impl Provider for NpmHooks {
         let text = include_str!("../bodies/npm_hooks/package.json");
         let body = example::filled(draft, text, &[("/event", draft.kind)]);
         let body = json::with_text(&body, "/version", draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let signature = format!("sha256={}", Encoding::Hex.write(&tag));
-        let headers = [("Content-Type", "application/json"), ("x-npm-signature", &*signature)];
-        Some(Signed { headers: example::headers(&headers), body })
+        TAG.sign(secret.expose().as_bytes(), body, &[])
     }
 }

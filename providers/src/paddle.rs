@@ -4,8 +4,7 @@
 //! Source: developer.paddle.com, "Verify webhook signatures"; paddle-node-sdk, paddle-python-sdk.
 //! Their tolerance is 5 seconds, less than many clocks keep; here it is the source's own.
 
-use crate::sign::{self, Encoding, Hash, Stamp};
-use crate::tag_list::TagList;
+use crate::sign::{self, Encoding, Hash, Stamp, TagList};
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -16,13 +15,8 @@ use crate::{example, identity, json};
 /// Notification destinations of Paddle Billing.
 pub(crate) struct Paddle;
 
-const LIST: TagList = TagList {
-    header: "paddle-signature",
-    separator: b';',
-    time: "ts=",
-    tag: "h1=",
-    read: |text| Encoding::Hex.read(text),
-};
+const LIST: TagList =
+    TagList { separator: b';', time: "ts=", tag: "h1=", ..TagList::of("paddle-signature") };
 
 impl Provider for Paddle {
     fn name(&self) -> &'static str {
@@ -49,7 +43,7 @@ impl Provider for Paddle {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
-        let (time, claims) = LIST.read(request.header(LIST.header)?)?;
+        let (time, claims) = LIST.timed(request)?;
         let stamp = Stamp::read(LIST.header, time, Unit::Seconds)?;
         let parts = [time, b":", request.body];
         sign::prove_hmac(request, Hash::Sha256, secret.expose().as_bytes(), &parts, &claims)?

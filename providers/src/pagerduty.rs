@@ -3,7 +3,7 @@
 //!
 //! Source: developer.pagerduty.com, "Verifying signatures"; PagerDuty/go-pagerduty.
 
-use crate::sign::{self, Encoding, Hash};
+use crate::sign::{self, Encoding, Hash, TagList};
 use crate::text::date_us;
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -14,7 +14,7 @@ use crate::{example, identity, json};
 /// Webhook subscriptions of an account, a service or a team.
 pub(crate) struct PagerDuty;
 
-const SIGNATURE: &str = "x-pagerduty-signature";
+const LIST: TagList = TagList::of("x-pagerduty-signature");
 
 impl Provider for PagerDuty {
     fn name(&self) -> &'static str {
@@ -50,7 +50,7 @@ impl Provider for PagerDuty {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claims = sign::listed(request, SIGNATURE, "v1=")?;
+        let claims = LIST.tags(request)?;
         let key = secret.expose().as_bytes();
         sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &claims)
     }

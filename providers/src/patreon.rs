@@ -3,7 +3,8 @@
 //!
 //! Source: docs.patreon.com, "Webhooks".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::{Encoding, Hash};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
     Window,
@@ -12,6 +13,8 @@ use crate::{example, identity, json};
 
 /// Webhooks of a creator's client.
 pub(crate) struct Patreon;
+
+const TAG: BodyTag = BodyTag::new("x-patreon-signature", "", Encoding::Hex).with(Hash::Md5);
 
 const KIND: &str = "x-patreon-event";
 
@@ -40,9 +43,7 @@ impl Provider for Patreon {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, "x-patreon-signature", "", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Md5, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// There is no id. The event and all of the body stand for it: a member's update and its
@@ -66,12 +67,7 @@ impl Provider for Patreon {
     fn sign(&self, draft: &Draft<'_>, secret: &Secret) -> Option<Signed> {
         let body = example::filled(draft, include_str!("../bodies/patreon/member.json"), &[]);
         let body = json::with_text(&body, "/data/id", draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Md5, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json"),
-            ("X-Patreon-Event", draft.kind),
-            ("X-Patreon-Signature", &Encoding::Hex.write(&tag)),
-        ];
-        Some(Signed { headers: example::headers(&headers), body })
+        let others = [("X-Patreon-Event", draft.kind)];
+        TAG.sign(secret.expose().as_bytes(), body, &others)
     }
 }

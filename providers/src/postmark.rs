@@ -9,7 +9,7 @@ use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
     Window,
 };
-use crate::{batch, example, identity, json};
+use crate::{example, identity, json};
 
 /// Message streams of a Postmark server, outbound and inbound.
 pub(crate) struct Postmark;
@@ -72,7 +72,7 @@ impl Provider for Postmark {
         let at = times.into_iter().flatten().next();
         let inbound = matches!(kind, None | Some("Inbound"));
         let key = match at {
-            None if !inbound => batch::digest(&[], proved.body()),
+            None if !inbound => identity::content_digest(&[], proved.body(), &[]),
             _ => {
                 let recipient = recipient.or(email).filter(|_| !inbound);
                 let parts = [kind, Some(message), id, recipient, at];

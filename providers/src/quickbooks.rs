@@ -16,7 +16,7 @@ use crate::{batch, example};
 /// Apps of QuickBooks Online.
 pub(crate) struct QuickBooks;
 
-const TAG: BodyTag = BodyTag { header: "intuit-signature", prefix: "", encoding: Encoding::Base64 };
+const TAG: BodyTag = BodyTag::new("intuit-signature", "", Encoding::Base64);
 
 impl Provider for QuickBooks {
     fn name(&self) -> &'static str {

@@ -16,8 +16,7 @@ use crate::{example, identity};
 /// Webhooks of a Razorpay account.
 pub(crate) struct Razorpay;
 
-const TAG: BodyTag =
-    BodyTag { header: "x-razorpay-signature", prefix: "", encoding: Encoding::Hex };
+const TAG: BodyTag = BodyTag::new("x-razorpay-signature", "", Encoding::Hex);
 const ID: &str = "x-razorpay-event-id";
 
 impl Provider for Razorpay {

@@ -11,7 +11,7 @@ use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
     Window,
 };
-use crate::{batch, example, identity, json};
+use crate::{example, identity, json};
 
 /// Webhook endpoints of a Recurly site.
 pub(crate) struct Recurly;
@@ -66,7 +66,7 @@ impl Provider for Recurly {
     /// object's: as a key it would take the second event of an account for a repeat of the first.
     fn events(&self, proved: &Proved<'_>) -> Result<Vec<Event>, Rejection> {
         let body = proved.body();
-        let key = batch::digest(&[], body);
+        let key = identity::content_digest(&[], body, &[]);
         let Ok(fields) = json::fields(body, FIELDS) else {
             return xml::event(key, body);
         };

@@ -4,11 +4,7 @@
 //!
 //! Source: sanity-io/webhook-toolkit; sanity.io/docs/webhooks.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
-use crate::sign::{self, Hash, Stamp};
-use crate::tag_list::TagList;
+use crate::sign::{self, Encoding, Hash, Stamp, TagList};
 use crate::text::{Unit, date_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -19,13 +15,8 @@ use crate::{example, identity};
 /// GROQ-powered webhooks of a Sanity project.
 pub(crate) struct Sanity;
 
-const LIST: TagList = TagList {
-    header: "sanity-webhook-signature",
-    separator: b',',
-    time: "t=",
-    tag: "v1=",
-    read: |text| URL_SAFE_NO_PAD.decode(text).ok(),
-};
+const LIST: TagList =
+    TagList { encoding: Encoding::Base64Url, ..TagList::of("sanity-webhook-signature") };
 
 /// Whether a retry is signed anew is not said. The last may come half an hour after the first;
 /// the sender's own library asks for no limit at all.
@@ -69,7 +60,7 @@ impl Provider for Sanity {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
-        let (time, claims) = LIST.read(request.header(LIST.header)?)?;
+        let (time, claims) = LIST.timed(request)?;
         let stamp = Stamp::read(LIST.header, time, Unit::Millis)?;
         let parts = [time, b".", request.body];
         sign::prove_hmac(request, Hash::Sha256, secret.expose().as_bytes(), &parts, &claims)?
@@ -107,7 +98,7 @@ impl Provider for Sanity {
             ("sanity-dataset", "production"),
             ("sanity-document-id", "example"),
             ("sanity-transaction-time", &example::date(draft.now_s)),
-            (LIST.header, &format!("t={time},v1={}", URL_SAFE_NO_PAD.encode(&tag))),
+            (LIST.header, &format!("t={time},v1={}", Encoding::Base64Url.write(&tag))),
         ];
         Some(Signed { headers: example::headers(&headers), body })
     }

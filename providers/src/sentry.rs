@@ -3,7 +3,8 @@
 //!
 //! Source: docs.sentry.io, "Integration platform: webhooks".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::Encoding;
 use crate::text::{Unit, number_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -13,6 +14,8 @@ use crate::{example, identity, json};
 
 /// Internal and public integrations of Sentry.
 pub(crate) struct Sentry;
+
+const TAG: BodyTag = BodyTag::new("sentry-hook-signature", "", Encoding::Hex);
 
 const RESOURCE: &str = "sentry-hook-resource";
 const TIME: &str = "sentry-hook-timestamp";
@@ -63,9 +66,7 @@ impl Provider for Sentry {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, "sentry-hook-signature", "", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// The key is the id of the request, made for each event. An issue has its own id in every
@@ -92,14 +93,11 @@ impl Provider for Sentry {
         let (resource, action) = draft.kind.split_once('.').unwrap_or((draft.kind, "created"));
         let text = include_str!("../bodies/sentry/issue.json");
         let body = example::filled(draft, text, &[("/action", action)]);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json"),
+        let others = [
             ("Request-ID", draft.key),
             ("Sentry-Hook-Resource", resource),
             ("Sentry-Hook-Timestamp", &draft.now_s.to_string()),
-            ("Sentry-Hook-Signature", &Encoding::Hex.write(&tag)),
         ];
-        Some(Signed { headers: example::headers(&headers), body })
+        TAG.sign(secret.expose().as_bytes(), body, &others)
     }
 }

@@ -24,9 +24,7 @@ mod jwt;
 mod list;
 mod private;
 mod public;
-#[allow(dead_code, reason = "dates are for senders that follow")]
 mod stamp;
-#[allow(dead_code, reason = "Basic authentication is for senders that follow")]
 mod token;
 
 pub use crate::encoding::{Encoding, Hash};
@@ -36,7 +34,7 @@ pub(crate) use ed25519::prove_ed25519;
 pub(crate) use hmac::{claimed, hmac, prove_hmac, prove_hmac_decoded};
 pub(crate) use jwk::published;
 pub(crate) use jwt::{Algorithm, Jwt, shared_token};
-pub(crate) use list::{listed, listed_with_time};
+pub(crate) use list::TagList;
 pub(crate) use private::PrivateKey;
 pub(crate) use public::{Certified, PublicKey, prove_public};
 use sha2::Digest;

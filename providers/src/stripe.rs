@@ -4,7 +4,7 @@
 //! base64 of Standard Webhooks and is not.
 //! Source: docs.stripe.com, "Verify webhook signatures manually"; stripe-go, stripe-python.
 
-use crate::sign::{self, Encoding, Hash, Stamp};
+use crate::sign::{self, Encoding, Hash, Stamp, TagList};
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -14,7 +14,7 @@ use crate::{
 /// Endpoints of a Stripe account or of Connect, snapshot (`v1`) and thin (`v2`) events alike.
 pub(crate) struct Stripe;
 
-const HEADER: &str = "stripe-signature";
+const LIST: TagList = TagList::of("stripe-signature");
 
 impl Provider for Stripe {
     fn name(&self) -> &'static str {
@@ -45,8 +45,8 @@ impl Provider for Stripe {
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
         // Other schemes, such as `v0` of test mode, are skipped as Stripe's own libraries do.
-        let (time, claims) = sign::listed_with_time(request, HEADER, "t=", "v1=")?;
-        let stamp = Stamp::read(HEADER, time, Unit::Seconds)?;
+        let (time, claims) = LIST.timed(request)?;
+        let stamp = Stamp::read(LIST.header, time, Unit::Seconds)?;
         let parts = [time, b".", request.body];
         sign::prove_hmac(request, Hash::Sha256, secret.expose().as_bytes(), &parts, &claims)?
             .within(stamp, window)

@@ -3,7 +3,8 @@
 //!
 //! Source: typeform.com/developers/webhooks, "Secure your webhooks" and "Example payload".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::Encoding;
 use crate::text::date_us;
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -13,6 +14,8 @@ use crate::{example, identity, json};
 
 /// Forms of Typeform.
 pub(crate) struct Typeform;
+
+const TAG: BodyTag = BodyTag::new("typeform-signature", "sha256=", Encoding::Base64);
 
 impl Provider for Typeform {
     fn name(&self) -> &'static str {
@@ -39,9 +42,7 @@ impl Provider for Typeform {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, "typeform-signature", "sha256=", Encoding::Base64)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha256, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// The key is the id of the event, which every retry carries. The token names the response,
@@ -66,9 +67,6 @@ impl Provider for Typeform {
         let text = include_str!("../bodies/typeform/form_response.json");
         let body = example::filled(draft, text, &[("/event_type", draft.kind)]);
         let body = json::with_text(&body, "/event_id", draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let signature = format!("sha256={}", Encoding::Base64.write(&tag));
-        let headers = [("Content-Type", "application/json"), ("Typeform-Signature", &*signature)];
-        Some(Signed { headers: example::headers(&headers), body })
+        TAG.sign(secret.expose().as_bytes(), body, &[])
     }
 }

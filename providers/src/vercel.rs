@@ -3,7 +3,8 @@
 //!
 //! Source: vercel.com/docs, "Webhooks" and "Webhooks API reference".
 
-use crate::sign::{self, Encoding, Hash};
+use crate::body_tag::BodyTag;
+use crate::sign::{Encoding, Hash};
 use crate::text::{Unit, time_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -13,6 +14,8 @@ use crate::{example, identity, json};
 
 /// Webhooks of an account or an integration.
 pub(crate) struct Vercel;
+
+const TAG: BodyTag = BodyTag::new("x-vercel-signature", "", Encoding::Hex).with(Hash::Sha1);
 
 impl Provider for Vercel {
     fn name(&self) -> &'static str {
@@ -39,9 +42,7 @@ impl Provider for Vercel {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
-        let claim = sign::claimed(request, "x-vercel-signature", "", Encoding::Hex)?;
-        let key = secret.expose().as_bytes();
-        sign::prove_hmac(request, Hash::Sha1, key, &[request.body], &[claim])
+        TAG.verify(request, secret.expose().as_bytes())
     }
 
     /// The key is the id of the event, which every retry carries.
@@ -73,9 +74,6 @@ impl Provider for Vercel {
         let text = include_str!("../bodies/vercel/deployment.json");
         let body = example::filled(draft, text, &[("/type", draft.kind)]);
         let body = json::with_text(&body, "/id", draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Sha1, secret.expose().as_bytes(), &[&body])?;
-        let signature = Encoding::Hex.write(&tag);
-        let headers = [("Content-Type", "application/json"), ("x-vercel-signature", &*signature)];
-        Some(Signed { headers: example::headers(&headers), body })
+        TAG.sign(secret.expose().as_bytes(), body, &[])
     }
 }

@@ -20,8 +20,7 @@ use crate::{example, identity, json};
 /// Shops of WooCommerce.
 pub(crate) struct WooCommerce;
 
-const TAG: BodyTag =
-    BodyTag { header: "x-wc-webhook-signature", prefix: "", encoding: Encoding::Base64 };
+const TAG: BodyTag = BodyTag::new("x-wc-webhook-signature", "", Encoding::Base64);
 
 impl Provider for WooCommerce {
     fn name(&self) -> &'static str {
@@ -67,7 +66,7 @@ impl Provider for WooCommerce {
     fn handshake(&self, request: &Request<'_>, _: &Handshaking<'_>) -> Option<Handshake> {
         let id = request.body.strip_prefix(b"webhook_id=")?;
         let number = (1..=20).contains(&id.len()) && id.iter().all(u8::is_ascii_digit);
-        let signed = request.header_lines(TAG.header).next().is_some();
+        let signed = TAG.is_in(request);
         let ping = request.method == "POST" && number && !signed;
         ping.then(|| Handshake::answer(Reply::empty(200))).flatten()
     }

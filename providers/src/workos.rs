@@ -3,7 +3,7 @@
 //!
 //! Source: workos.com/docs, "Webhooks"; workos/workos-node, workos/workos-go.
 
-use crate::sign::{self, Encoding, Hash, Stamp};
+use crate::sign::{self, Encoding, Hash, Stamp, TagList};
 use crate::text::{Unit, date_us};
 use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
@@ -14,7 +14,7 @@ use crate::{example, identity, json};
 /// Webhook endpoints of a WorkOS environment.
 pub(crate) struct WorkOs;
 
-const SIGNATURE: &str = "workos-signature";
+const LIST: TagList = TagList::of("workos-signature");
 
 /// What WorkOS's own libraries allow, in seconds.
 const TOLERANCE_S: i64 = 180;
@@ -40,8 +40,8 @@ impl Provider for WorkOs {
     }
 
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
-        let (time, claims) = sign::listed_with_time(request, SIGNATURE, "t=", "v1=")?;
-        let stamp = Stamp::read(SIGNATURE, time, Unit::Millis)?;
+        let (time, claims) = LIST.timed(request)?;
+        let stamp = Stamp::read(LIST.header, time, Unit::Millis)?;
         let parts = [time, b".", request.body];
         sign::prove_hmac(request, Hash::Sha256, secret.expose().as_bytes(), &parts, &claims)?
             .within(stamp, window.narrowed(TOLERANCE_S))

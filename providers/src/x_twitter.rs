@@ -17,11 +17,7 @@ use crate::{echo, example, json};
 /// Apps subscribed to X's Account Activity API.
 pub(crate) struct X;
 
-const TAG: BodyTag = BodyTag {
-    header: "x-twitter-webhooks-signature",
-    prefix: "sha256=",
-    encoding: Encoding::Base64,
-};
+const TAG: BodyTag = BodyTag::new("x-twitter-webhooks-signature", "sha256=", Encoding::Base64);
 
 impl Provider for X {
     fn name(&self) -> &'static str {

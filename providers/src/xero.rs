@@ -11,12 +11,12 @@ use crate::{
     Draft, Event, Facts, Part, Position, Proved, Provider, Rejection, Reply, Request, Secret,
     Signed, Verified, Window,
 };
-use crate::{batch, example, identity, json};
+use crate::{example, identity, json};
 
 /// Apps of Xero.
 pub(crate) struct Xero;
 
-const TAG: BodyTag = BodyTag { header: "x-xero-signature", prefix: "", encoding: Encoding::Base64 };
+const TAG: BodyTag = BodyTag::new("x-xero-signature", "", Encoding::Base64);
 
 #[rustfmt::skip]
 const FIELDS: [&str; 5] =
@@ -69,7 +69,7 @@ impl Provider for Xero {
             let sequence = first.zip(i64::try_from(place).ok()).map(|(first, n)| first + n);
             let number = sequence.map(|number| number.to_string()).unwrap_or_default();
             Ok(Event {
-                key: batch::digest(&[&number], item.json),
+                key: identity::content_digest(&[&number], item.json, &[]),
                 kind: identity::kind(&[category.unwrap_or_default(), kind.unwrap_or_default()]),
                 entity: identity::entity(&[tenant, resource]).or(identity::entity(&[resource])),
                 position: Position { occurred_at_us: at.and_then(utc_date_us), sequence },

@@ -11,7 +11,7 @@ use crate::{
     Draft, Event, Facts, Position, Proved, Provider, Rejection, Reply, Request, Secret, Signed,
     Verified, Window,
 };
-use crate::{batch, echo, example, identity, json};
+use crate::{echo, example, identity, json};
 
 /// Apps of Zoom's marketplace.
 pub(crate) struct Zoom;
@@ -76,7 +76,7 @@ impl Provider for Zoom {
             return Err(Rejection::Unreadable("the token to sign is not of Zoom's form"));
         }
         Ok(vec![Event {
-            key: batch::digest(&[], proved.body()),
+            key: identity::content_digest(&[], proved.body(), &[]),
             kind: identity::kind(&[kind.unwrap_or_default()]),
             entity: identity::entity(&[uuid.or(id).or(account)]),
             position: Position::at(at.and_then(|at| time_us(at, Unit::Millis))),

@@ -47,10 +47,7 @@ pub(super) fn event(json: &[u8], range: Option<Range<usize>>) -> Result<Event, R
             let parts = [Some(id), subscription, about, to, at];
             identity::key(parts.map(Option::unwrap_or_default).join(":").as_bytes())?
         }
-        None => match json::canonical(json, VOLATILE) {
-            Some(canonical) => identity::digest(&[&canonical]),
-            None => identity::digest(&[json]),
-        },
+        None => identity::content_digest(&[], json, VOLATILE),
     };
     Ok(Event {
         key,

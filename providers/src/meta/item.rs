@@ -77,7 +77,7 @@ fn key(
     if let Some(id) = message.iter().flatten().find(|_| arrives) {
         return identity::key(id.as_bytes());
     }
-    Ok(batch::digest(&[object, page, list, time.unwrap_or_default()], item))
+    Ok(identity::content_digest(&[object, page, list, time.unwrap_or_default()], item, &[]))
 }
 
 /// The account of ours, and whom or what the event is about: of the two ends of a message, the
@@ -108,7 +108,7 @@ pub(super) fn bare(object: &str, entry: &Item<'_>) -> Result<Event, Rejection> {
     let [id, time] = json::texts(&fields);
     let before = format!(r#"{{"object":{},"entry":["#, batch::quoted(object));
     Ok(Event {
-        key: batch::digest(&[object], entry.json),
+        key: identity::content_digest(&[object], entry.json, &[]),
         kind: identity::kind(&[object]),
         entity: identity::entity(&[id]),
         position: Position::at(time.and_then(moment)),

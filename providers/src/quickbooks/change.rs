@@ -36,7 +36,7 @@ pub(super) fn entity(realm: Option<&Scalar<'_>>, item: &Item<'_>) -> Result<Even
     let before =
         format!(r#"{{"eventNotifications":[{{"realmId":{realm},"dataChangeEvent":{{"entities":["#);
     Ok(Event {
-        key: batch::digest(&[company.unwrap_or_default()], item.json),
+        key: identity::content_digest(&[company.unwrap_or_default()], item.json, &[]),
         kind: identity::kind(&[name.unwrap_or_default(), operation.unwrap_or_default()]),
         entity: lane(company, name, id),
         position: Position::at(at.and_then(|at| time_us(at, Unit::Seconds))),

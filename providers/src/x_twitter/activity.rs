@@ -38,7 +38,7 @@ fn event(user: Option<&str>, list: &str, item: &[u8]) -> Result<Event, Rejection
     let owner = user.unwrap_or_default();
     let key = match id_str.or(id).or(deleted) {
         Some(id) => identity::key(format!("{owner}/{list}/{id}").as_bytes())?,
-        None => batch::digest(&[owner, list], item),
+        None => identity::content_digest(&[owner, list], item, &[]),
     };
     Ok(Event {
         key,
