@@ -50,6 +50,10 @@ impl Provider for Discourse {
         2
     }
 
+    fn answer_deadline_ms(&self) -> Option<u32> {
+        Some(60_000)
+    }
+
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
         TAG.verify(request, secret.expose().as_bytes())
     }
