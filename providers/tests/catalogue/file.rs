@@ -9,6 +9,8 @@ pub const URL: &str = "https://hooks.example.com/hooks/source";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
+    /// Said where no valid vector is `real`, and why that is so.
+    pub unpublished: Option<String>,
     pub proof: Proof,
     #[serde(default)]
     pub trial: Trial,
@@ -239,7 +241,12 @@ pub fn load(provider: &dyn Provider) -> File {
     // The same folder for the package of `fuzz/`.
     let folder = env!("CARGO_MANIFEST_DIR").trim_end_matches("/fuzz");
     let path = format!("{folder}/vectors/{}.toml", provider.name());
-    let text = std::fs::read_to_string(&path)
-        .unwrap_or_else(|_| panic!("vectors/{}.toml is missing: add it", provider.name()));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|_| {
+        panic!(
+            "vectors/{}.toml is missing. Add it with a [proof] that names the headers, a valid \
+                 [[vector]] and an [[event]]: README.md, steps 5 and 6",
+            provider.name()
+        )
+    });
     toml::from_str(&text).unwrap_or_else(|fault| panic!("vectors/{}: {fault}", provider.name()))
 }
