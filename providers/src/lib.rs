@@ -50,6 +50,7 @@ mod docker_hub;
 mod docusign;
 mod dropbox;
 mod event_grid;
+mod ghost;
 mod gitea;
 mod github;
 mod gitlab;
@@ -60,6 +61,7 @@ mod hubspot;
 mod intercom;
 mod jira;
 mod klaviyo;
+mod lemon_squeezy;
 mod line;
 mod linear;
 mod mailgun;
@@ -88,6 +90,7 @@ mod slack;
 mod square;
 mod standard_webhooks;
 mod stripe;
+mod tally;
 mod telegram;
 mod trello;
 mod twilio;
@@ -146,6 +149,7 @@ pub static ALL: &[&dyn Provider] = &[
     &dropbox::Dropbox,
     &event_grid::EventGrid,
     &gitea::FORGEJO,
+    &ghost::Ghost,
     &gitea::GITEA,
     &github::GitHub,
     &gitlab::GitLab,
@@ -157,6 +161,7 @@ pub static ALL: &[&dyn Provider] = &[
     &intercom::Intercom,
     &jira::Jira,
     &klaviyo::Klaviyo,
+    &lemon_squeezy::LemonSqueezy,
     &line::Line,
     &linear::Linear,
     &mailgun::Mailgun,
@@ -189,6 +194,7 @@ pub static ALL: &[&dyn Provider] = &[
     &stripe::Stripe,
     &standard_webhooks::SUPABASE_AUTH,
     &standard_webhooks::SVIX,
+    &tally::Tally,
     &telegram::Telegram,
     &trello::Trello,
     &twilio::Twilio,
