@@ -51,7 +51,7 @@ struct Place {
     post: Option<Secret>,
     /// Under what its text is remembered.
     name: String,
-    /// What shares an allowance of fetches: the hosts that one entry of a list of hosts stands for.
+    /// What shares an allowance of fetches: all hosts of one sender.
     realm: &'static str,
     /// The request chose it.
     is_named: bool,
@@ -115,15 +115,14 @@ fn place(wanted: &KeyWanted) -> Result<Place, Unfetched> {
     if url.scheme() != "https" || !is_bare {
         return Err(forged());
     }
-    let allowed = |known: &&&str| match known.starts_with('.') {
-        true => host.len() > known.len() && host.ends_with(**known),
-        false => host == **known,
-    };
+    if !wanted.allows(host) {
+        return Err(forged());
+    }
     Ok(match wanted {
         KeyWanted::Document { hosts, .. } => Place {
             post: None,
             name: url.to_string(),
-            realm: hosts.iter().find(allowed).ok_or_else(forged)?,
+            realm: hosts.first().copied().unwrap_or_default(),
             is_named: true,
             url,
         },

@@ -20,7 +20,7 @@ impl<F: Fn(&str) -> Result<&'static str, Unfetched> + Send + Sync> Fetch for Act
 }
 
 const HOUR_US: Micros = 3_600_000_000;
-const HOSTS: &[&str] = &[".keys.test"];
+const HOSTS: &[&str] = &["*.keys.test"];
 
 fn cache<F: Fn(&str) -> Result<&'static str, Unfetched> + Send + Sync>(act: F) -> Cache<Acting<F>> {
     let metrics = Arc::new(Metrics::new().unwrap());
@@ -53,13 +53,14 @@ fn is_forged<T>(answer: Result<T, Unfetched>) -> bool {
 fn only_https_of_the_senders_hosts_is_asked() {
     let good = |url: &str| {
         let url = url.to_owned();
-        place(&KeyWanted::Document { url, hosts: &[".keys.test", "one.test"] }).is_ok()
+        place(&KeyWanted::Document { url, hosts: &["*.keys.test", "one.test"] }).is_ok()
     };
     assert!(good("https://a.keys.test/x.pem?v=1") && good("https://one.test/"));
     for url in [
         "http://a.keys.test/x",
         "https://keys.test/x",
         "https://akeys.test/x",
+        "https://a.b.keys.test/x",
         "https://a.keys.test.evil.test/x",
         "https://evil.test/?.keys.test",
         "https://a.keys.test@evil.test/x",
@@ -71,6 +72,18 @@ fn only_https_of_the_senders_hosts_is_asked() {
         "x",
     ] {
         assert!(!good(url), "{url}");
+    }
+}
+
+#[test]
+fn every_label_that_a_sender_leaves_open_is_one_label() {
+    let hosts: &[&str] = &["sns.*.amazonaws.com", "sns.*.amazonaws.com.cn"];
+    let good = |host: &str| {
+        place(&KeyWanted::Document { url: format!("https://{host}/x.pem"), hosts }).is_ok()
+    };
+    assert!(good("sns.eu-west-1.amazonaws.com") && good("sns.cn-north-1.amazonaws.com.cn"));
+    for host in ["sns.amazonaws.com", "a.sns.x.amazonaws.com", "sns.a.b.amazonaws.com"] {
+        assert!(!good(host), "{host}");
     }
 }
 

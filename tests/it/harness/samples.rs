@@ -15,7 +15,7 @@ use providers::{
 use std::sync::Arc;
 
 /// Where a document with the key may be, by `x-key-url`.
-const HOSTS: &[&str] = &[".keys.test", "localhost"];
+const HOSTS: &[&str] = &["*.keys.test", "localhost"];
 
 /// Where the list with the key is, by `x-key-id`: lines of an id, a space and the key.
 const LIST: &str = "https://localhost/list";
