@@ -1,6 +1,7 @@
-//! Public keys that senders keep elsewhere, such as the certificates of Amazon SNS.
+//! Public keys that senders keep elsewhere, such as the certificates of Amazon SNS, and links that
+//! they want visited.
 //!
-//! Pinned ones come from the configuration and are never fetched. All others are fetched by https
+//! Pinned keys come from the configuration and are never fetched. All others are fetched by https
 //! from the sender's own hosts only, and remembered, those that are not there too: whoever forges
 //! requests must not make us ask for anything again and again. It proves nothing.
 
@@ -10,12 +11,17 @@ mod cache_tests;
 mod https;
 #[cfg(test)]
 mod https_tests;
+mod visit;
+#[cfg(test)]
+mod visit_tests;
+
+pub use visit::Visited;
 
 use crate::config::RemoteKeys;
 use crate::delivery::Micros;
 use crate::telemetry::Metrics;
 use bytes::Bytes;
-use cache::Cache;
+use cache::{Cache, KEYS};
 use https::Https;
 use providers::{KeyWanted, Keys, Secret};
 use std::collections::BTreeMap;
@@ -60,14 +66,17 @@ struct Place {
 /// Finds keys: among the pinned ones, in memory, or out there.
 pub struct Remote {
     cache: Cache<Https>,
+    visits: Cache<Https>,
     is_fetching: bool,
 }
 
 impl Remote {
     /// Nothing is known yet, and no connection made.
     pub fn new(settings: &RemoteKeys, metrics: Arc<Metrics>) -> Self {
-        let cache = Cache::new(Https::new(settings.timeout), settings.max_age, metrics);
-        Self { cache, is_fetching: settings.fetch }
+        let https = || Https::new(settings.timeout);
+        let visits = Cache::new(https(), visit::VISITED_AGE, visit::VISITS, metrics.clone());
+        let cache = Cache::new(https(), settings.max_age, KEYS, metrics);
+        Self { cache, visits, is_fetching: settings.fetch }
     }
 
     /// Finds the text for a key. `lacking` is one that was found before and does not have the key:
@@ -109,13 +118,8 @@ fn pinned_text<'p>(pinned: &'p Pinned, wanted: &KeyWanted) -> Option<&'p Secret>
 /// too dangerous to rest on one check.
 fn place(wanted: &KeyWanted) -> Result<Place, Unfetched> {
     let forged = || Unfetched::Forged("the sender has no keys where the request says".into());
-    let url = Url::parse(wanted.url()).map_err(|_| forged())?;
-    let Some(Host::Domain(host)) = url.host() else { return Err(forged()) };
-    let is_bare = url.username().is_empty() && url.password().is_none() && url.port().is_none();
-    if url.scheme() != "https" || !is_bare {
-        return Err(forged());
-    }
-    if !wanted.allows(host) {
+    let url = bare_https(wanted.url()).ok_or_else(forged)?;
+    if !wanted.allows(url.host_str().unwrap_or_default()) {
         return Err(forged());
     }
     Ok(match wanted {
@@ -138,6 +142,14 @@ fn place(wanted: &KeyWanted) -> Result<Place, Unfetched> {
             url,
         },
     })
+}
+
+/// A URL that is https, names its host, and says neither port nor credentials.
+fn bare_https(url: &str) -> Option<Url> {
+    let url = Url::parse(url).ok()?;
+    let is_bare = url.username().is_empty() && url.password().is_none() && url.port().is_none();
+    let is_named = matches!(url.host(), Some(Host::Domain(_)));
+    (url.scheme() == "https" && is_bare && is_named).then_some(url)
 }
 
 /// Keys that were found for one request.

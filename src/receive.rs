@@ -10,6 +10,7 @@ mod entry;
 mod handshake;
 mod read;
 mod review;
+mod visit;
 
 pub use answer::Answer;
 pub use entry::Entry;

@@ -54,6 +54,8 @@ pub struct Source {
     pub verify_token: Option<Secret>,
     /// The sender may hand over its secret now.
     pub pending: bool,
+    /// Confirms what the sender asks to be confirmed by a visit to its link.
+    pub confirm: bool,
     /// Where a secret that the sender hands over is kept.
     pub handed_path: PathBuf,
     /// Keys that the sender keeps elsewhere and that are never fetched, by URL.

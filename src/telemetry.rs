@@ -33,6 +33,8 @@ pub struct Metrics {
     pub handshakes: IntCounterVec,
     /// Fetches of senders' keys, by outcome.
     pub key_fetches: IntCounterVec,
+    /// Visits of links that senders want visited, by outcome.
+    pub visits: IntCounterVec,
     /// Refused requests, by source and reason.
     pub rejected: IntCounterVec,
     /// Likely causes of refusals, by source and cause; at most one a second is looked for.
@@ -112,6 +114,7 @@ impl Metrics {
             revived: vec("posthouse_revived_total", "Repeats of dead deliveries.", &by_source)?,
             handshakes: vec("posthouse_handshakes_total", "Handshakes answered.", &by_source)?,
             key_fetches: vec("posthouse_key_fetches_total", "Keys fetched.", &["outcome"])?,
+            visits: vec("posthouse_visits_total", "Links visited.", &["outcome"])?,
             rejected: vec("posthouse_rejected_total", "Refused.", &["source", "reason"])?,
             causes: vec("posthouse_rejection_causes_total", "Why.", &["source", "cause"])?,
             not_quarantined: vec("posthouse_not_quarantined_total", "Not kept.", &by_source)?,

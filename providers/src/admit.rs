@@ -2,7 +2,8 @@
 //! takes a [`Proved`], which only [`crate::sign`] makes.
 
 use crate::{
-    Coverage, Event, Keys, NoKeys, Proved, Provider, Rejection, Reply, Request, Secret, Window,
+    Coverage, Event, Keys, NoKeys, Proved, Provider, Rejection, Reply, Request, Secret, Visit,
+    Window,
 };
 
 /// What an admitted request turned out to be.
@@ -16,6 +17,8 @@ pub enum Admitted {
         secret: usize,
         /// What that proof covers; of one provider, it may differ from request to request.
         coverage: Coverage,
+        /// A link that the sender wants visited once they are recorded.
+        visit: Option<Visit>,
     },
     /// A handshake to answer and not to record.
     Challenge(Reply),
@@ -75,6 +78,8 @@ pub(crate) fn read(
     secret: Option<(usize, &Secret)>,
     split: bool,
 ) -> Result<Admitted, Rejection> {
+    // What nobody has proved must not make us call anyone.
+    let visit = secret.and_then(|_| provider.visit(proved));
     let (secret, challenge) = match secret {
         Some((index, secret)) => (index, provider.challenge_with(proved, secret)),
         None => (0, provider.challenge(proved)),
@@ -88,7 +93,9 @@ pub(crate) fn read(
     };
     match events.len() {
         0 => Ok(Admitted::Challenge(provider.accepted().unwrap_or_else(|| Reply::empty(200)))),
-        1..=EVENTS_MAX => Ok(Admitted::Events { events, secret, coverage: proved.coverage() }),
+        1..=EVENTS_MAX => {
+            Ok(Admitted::Events { events, secret, coverage: proved.coverage(), visit })
+        }
         _ => Err(Rejection::Unreadable("it carries more than 10000 events")),
     }
 }

@@ -11,7 +11,7 @@ use self::message::{FACTS, Field, Message};
 use crate::sign::{self, Certified, Coverage, Encoding, Hash, Stamp};
 use crate::{
     Event, Facts, KeyWanted, Keys, NoKeys, Proved, Provider, Rejection, Request, Secret, Verified,
-    Window,
+    Visit, Window,
 };
 
 /// Subscriptions of topics in Amazon SNS, without raw message delivery, which is not signed.
@@ -101,11 +101,19 @@ impl Provider for AwsSns {
         Ok(proved)
     }
 
-    /// A subscription is confirmed by a visit to the link in the event: an event as well, as only
-    /// the operator can know whether it is wanted.
+    /// A request to confirm is an event as well: what was confirmed must be found later.
     fn events(&self, proved: &Proved<'_>) -> Result<Vec<Event>, Rejection> {
         let message = Message::read(proved.body());
         let message = message.ok_or(Rejection::Unreadable("the body is not a message of SNS"))?;
         Ok(vec![message.event()?])
+    }
+
+    /// The link is signed, and so is the topic that it is of. That of an `UnsubscribeConfirmation`,
+    /// which would subscribe again, is the operator's to visit.
+    fn visit(&self, proved: &Proved<'_>) -> Option<Visit> {
+        let message = Message::read(proved.body())?;
+        let is_wanted = message.text(Field::Type) == Some("SubscriptionConfirmation");
+        let url = message.text(Field::SubscribeUrl).filter(|_| is_wanted)?;
+        Some(Visit { url: url.to_owned(), hosts: HOSTS })
     }
 }

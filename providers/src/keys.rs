@@ -42,14 +42,19 @@ impl KeyWanted {
         }
     }
 
-    /// Wants the document at `url`; `None` unless that is https, of one of `hosts`, on the usual
-    /// port, and free of credentials and oddities that two readers could understand differently.
+    /// Wants the document at `url`; `None` unless it is one of the sender's own.
     pub(crate) fn document(url: &str, hosts: &'static [&'static str]) -> Option<Self> {
-        let plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>#@%".contains(&byte);
-        let known = hosts.iter().any(|pattern| is_of(host_of(url).unwrap_or_default(), pattern));
-        let good = known && url.bytes().all(plain) && !url.contains("..") && url.len() < 1024;
-        good.then(|| Self::Document { url: url.to_owned(), hosts })
+        is_of_hosts(url, hosts).then(|| Self::Document { url: url.to_owned(), hosts })
     }
+}
+
+/// Whether a URL is https, of one of `hosts`, on the usual port, and free of credentials and
+/// oddities that two readers could understand differently.
+pub(crate) fn is_of_hosts(url: &str, hosts: &[&str]) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>#@%".contains(&byte);
+    let known = hosts.iter().any(|pattern| is_of(host_of(url).unwrap_or_default(), pattern));
+    let path = url.split('?').next().unwrap_or_default();
+    known && url.bytes().all(plain) && !path.contains("..") && url.len() < 1024
 }
 
 fn host_of(url: &str) -> Option<&str> {

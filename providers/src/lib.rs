@@ -27,6 +27,7 @@ mod samples;
 mod secret;
 pub mod sign;
 pub mod text;
+mod visit;
 
 mod adyen;
 mod airtable;
@@ -117,6 +118,7 @@ pub use request::{Headers, Request, TOLERANCE_S, Window};
 pub use samples::samples;
 pub use secret::Secret;
 pub use sign::{Coverage, Proved, admit_unsigned, admit_unsigned_with};
+pub use visit::Visit;
 
 /// The provider of a name, if it needs no further configuration.
 pub fn find(name: &str) -> Option<&'static dyn Provider> {

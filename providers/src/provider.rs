@@ -2,7 +2,8 @@
 
 use crate::sign::{Coverage, Proved};
 use crate::{
-    Draft, Event, Handshake, Handshaking, Keys, Rejection, Reply, Request, Secret, Signed, Window,
+    Draft, Event, Handshake, Handshaking, Keys, Rejection, Reply, Request, Secret, Signed, Visit,
+    Window,
 };
 
 /// What a check comes to.
@@ -111,6 +112,13 @@ pub trait Provider: Send + Sync {
     /// it carries nothing.
     fn whole(&self, proved: &Proved<'_>) -> Result<Option<Event>, Rejection> {
         Ok(crate::event::whole(self.events(proved)?))
+    }
+
+    /// A link that the sender wants visited once the request is recorded, as one that confirms a
+    /// subscription; `None` for all other requests. Asked only of what a secret has proved.
+    fn visit(&self, proved: &Proved<'_>) -> Option<Visit> {
+        let _ = proved;
+        None
     }
 
     /// What the sender wants to hear when its events are recorded; `None` for the usual answer.

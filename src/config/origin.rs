@@ -78,6 +78,7 @@ fn source(name: &str, keys: &mut SourceKeys, all: &Defaults, at: &Place<'_>) -> 
         split: keys.split,
         verify_token: keys.verify_token.as_ref().and_then(Held::secret).cloned(),
         pending: keys.pending,
+        confirm: keys.confirm,
         handed_path,
         keys: pinned(keys, at),
     })

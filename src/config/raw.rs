@@ -57,6 +57,10 @@ section! {
         /// The sender may hand over its secret, as Asana and Notion do when the URL is registered;
         /// it is kept in `data_dir/NAME.secret`. Off, because anyone else could hand one over.
         pending: bool = "false",
+        /// Visits the link by which a sender wants a subscription confirmed, as Amazon SNS does,
+        /// once the request is proved. On, because the secret names the one topic that may ask;
+        /// off, the request is only recorded.
+        confirm: bool = "true",
         /// Answers as if it did not exist.
         disabled: bool = "false",
         /// Larger bodies are refused with 413. What the provider says it may send.

@@ -27,6 +27,7 @@ fn source(name: &str, provider: &'static dyn Provider, secrets: &[&str]) -> Arc<
         split: true,
         verify_token: Secret::new("verify-me"),
         pending: false,
+        confirm: true,
         handed_path: PathBuf::new(),
         keys: Default::default(),
     })

@@ -33,14 +33,34 @@ pub(super) trait Fetch: Send + Sync {
     fn fetch(&self, place: &Place) -> impl Future<Output = Result<Bytes, Unfetched>> + Send;
 }
 
+/// What is fetched, in the words of metrics and the log.
+pub(super) struct Kind {
+    pub(super) count: fn(&Metrics, &Result<Bytes, Unfetched>),
+    pub(super) failure: &'static str,
+}
+
+/// Texts with keys in them.
+pub(super) const KEYS: Kind = Kind {
+    count: |metrics, fetched| {
+        let outcome = match fetched {
+            Ok(_) => "found",
+            Err(Unfetched::Forged(_)) => "missing",
+            Err(Unfetched::Failed(_)) => "failed",
+        };
+        metrics.key_fetches.with_label_values(&[outcome]).inc();
+    },
+    failure: "a sender's key could not be fetched",
+};
+
 /// What is known of keys.
 pub(super) struct Cache<F> {
     pub(super) fetch: F,
+    kind: Kind,
     max_age_us: Micros,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
     /// The minute that is being counted and the fetches in it.
     spent: Mutex<HashMap<&'static str, (i64, u32)>>,
-    metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<Metrics>,
 }
 
 #[derive(Default)]
@@ -59,10 +79,10 @@ struct State {
 }
 
 impl<F: Fetch> Cache<F> {
-    pub(super) fn new(fetch: F, max_age: Duration, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(fetch: F, max_age: Duration, kind: Kind, metrics: Arc<Metrics>) -> Self {
         let max_age_us = Micros::try_from(max_age.as_micros()).unwrap_or(Micros::MAX);
         let (slots, spent) = (Mutex::default(), Mutex::default());
-        Self { fetch, max_age_us, slots, spent, metrics }
+        Self { fetch, kind, max_age_us, slots, spent, metrics }
     }
 
     pub(super) async fn get(
@@ -78,12 +98,7 @@ impl<F: Fetch> Cache<F> {
         }
         self.spend(place.realm, now_us)?;
         let fetched = self.fetch.fetch(place).await;
-        let outcome = match &fetched {
-            Ok(_) => "found",
-            Err(Unfetched::Forged(_)) => "missing",
-            Err(Unfetched::Failed(_)) => "failed",
-        };
-        self.metrics.key_fetches.with_label_values(&[outcome]).inc();
+        (self.kind.count)(&self.metrics, &fetched);
         match fetched {
             Ok(text) => {
                 let found = Found { text, at_us: now_us };
@@ -101,7 +116,7 @@ impl<F: Fetch> Cache<F> {
             }
             Err(Unfetched::Failed(why)) => {
                 let host = place.url.host_str().unwrap_or_default();
-                tracing::warn!(host, why, "a sender's key could not be fetched");
+                tracing::warn!(host, why, "{}", self.kind.failure);
                 state.failed = Some((now_us, why.clone()));
                 Err(Unfetched::Failed(why))
             }

@@ -1,6 +1,8 @@
 //! What is asked, how often, and what is remembered of it.
 
-use super::cache::{AGAIN_US, Cache, FAILED_US, FETCHES_A_MINUTE, Fetch, MISSING_US, SLOTS_MAX};
+use super::cache::{
+    AGAIN_US, Cache, FAILED_US, FETCHES_A_MINUTE, Fetch, KEYS, MISSING_US, SLOTS_MAX,
+};
 use super::*;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -24,7 +26,7 @@ const HOSTS: &[&str] = &["*.keys.test"];
 
 fn cache<F: Fn(&str) -> Result<&'static str, Unfetched> + Send + Sync>(act: F) -> Cache<Acting<F>> {
     let metrics = Arc::new(Metrics::new().unwrap());
-    Cache::new(Acting(act, Mutex::default()), Duration::from_secs(3600), metrics)
+    Cache::new(Acting(act, Mutex::default()), Duration::from_secs(3600), KEYS, metrics)
 }
 
 fn asked<F>(cache: &Cache<Acting<F>>) -> usize {
@@ -42,7 +44,7 @@ fn listed(id: &str) -> Place {
 }
 
 fn not_there() -> Unfetched {
-    Unfetched::Forged("where the key is said to be is nothing".into())
+    Unfetched::Forged("where it is said to be is nothing".into())
 }
 
 fn is_forged<T>(answer: Result<T, Unfetched>) -> bool {

@@ -63,12 +63,11 @@ impl Fetch for Https {
         let failed = |error: reqwest::Error| Unfetched::Failed(root_cause(&error));
         let response = request.send().await.map_err(failed)?;
         let status = response.status();
-        let forged =
-            |what: &str| Err(Unfetched::Forged(format!("where the key is said to be {what}")));
+        let forged = |what: &str| Err(Unfetched::Forged(format!("where it is said to be {what}")));
         match status {
             status if status.is_success() => match text(response).await.map_err(failed)? {
                 Some(text) => Ok(text),
-                None if place.is_named => forged("is something longer than any key"),
+                None if place.is_named => forged("is something longer than 64 KiB"),
                 None => Err(Unfetched::Failed("the list of keys is longer than 64 KiB".into())),
             },
             StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::GONE => {

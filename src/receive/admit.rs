@@ -54,11 +54,18 @@ impl Intake {
                 self.refuse(&source.name, "rate", "more deliveries than the source's rate allows");
                 Answer::TooMany
             }
-            Ok(Admitted::Events { events, coverage, secret }) => {
+            Ok(Admitted::Events { events, coverage, secret, visit }) => {
                 let secret = (!source.unsigned).then_some(secret);
                 let proof = Proof { coverage, secret, received_us: self.clock.now_us() };
                 match self.record(entry, head, body, proof, events).await {
-                    Ok(recorded) => answer(entry, recorded),
+                    Ok(recorded) if is_conflict(&recorded) => answer(entry, recorded),
+                    Ok(recorded) => match self.visit(entry, visit.as_ref()).await {
+                        Ok(()) => answer(entry, recorded),
+                        Err(why) => {
+                            self.refuse(&source.name, "unconfirmed", &why);
+                            Answer::Unavailable
+                        }
+                    },
                     Err(error) => {
                         tracing::error!(source = %source.name, %error, "nothing was recorded");
                         self.refuse(&source.name, "store", "the store did not take the delivery");
@@ -168,9 +175,11 @@ impl Intake {
 /// What the sender hears of what was recorded.
 fn answer(entry: &Entry, recorded: Vec<Recorded>) -> Answer {
     match entry.source.provider.accepted() {
-        Some(reply) if recorded.iter().all(|one| one.verdict != Verdict::Conflict) => {
-            Answer::Reply(reply)
-        }
+        Some(reply) if !is_conflict(&recorded) => Answer::Reply(reply),
         _ => Answer::Recorded(recorded),
     }
+}
+
+pub(super) fn is_conflict(recorded: &[Recorded]) -> bool {
+    recorded.iter().any(|one| one.verdict == Verdict::Conflict)
 }

@@ -3,10 +3,11 @@
 //! It proves them in the usual way, by the time of their receipt, and records what is proved as any
 //! delivery is. Nothing is recorded that is not proved, however much somebody wants it.
 
+use super::admit::is_conflict;
 use super::arrival::Proof;
 use super::{Head, Intake};
 use crate::clock::Time;
-use crate::delivery::{DeliveryId, Recorded, Verdict};
+use crate::delivery::{DeliveryId, Recorded};
 use crate::diagnose::Diagnosis;
 use crate::quarantine::{KeptRequest, RefusedRequest};
 use crate::store::{QuarantineView, Quarantined, StoreError};
@@ -23,6 +24,8 @@ pub enum Outcome {
     Recorded,
     /// Proved, and of other content than what is recorded under its key: that one stands.
     Conflict,
+    /// Recorded, and still in the quarantine: what it asks to be visited could not be.
+    Unconfirmed,
     /// Proved, and there is nothing in it to record.
     Nothing,
     /// Refused as before.
@@ -108,9 +111,11 @@ impl Intake {
             return Ok(reviewed(Outcome::Unjudged, Unopened::NoSource.to_string()));
         };
         let (head, body) = (opened.head.as_head(), &opened.body);
-        let (events, coverage, secret) =
+        let (events, coverage, secret, visit) =
             match self.prove(entry, &head, body, received_us / 1_000_000).await {
-                Ok(Admitted::Events { events, coverage, secret }) => (events, coverage, secret),
+                Ok(Admitted::Events { events, coverage, secret, visit }) => {
+                    (events, coverage, secret, visit)
+                }
                 Ok(Admitted::Challenge(_)) => {
                     return Ok(reviewed(Outcome::Nothing, "there is nothing to record".into()));
                 }
@@ -123,9 +128,13 @@ impl Intake {
         let proof = Proof { coverage, secret, received_us };
         let recorded = self.record(entry, &head, body, proof, events).await?;
         let deliveries: Vec<DeliveryId> = recorded.iter().map(|one| one.id).collect();
-        if recorded.iter().any(|one| one.verdict == Verdict::Conflict) {
+        if is_conflict(&recorded) {
             let detail = "other content is recorded under its key; the first one stands";
             return Ok(Reviewed { deliveries, ..reviewed(Outcome::Conflict, detail.into()) });
+        }
+        if let Err(why) = self.visit(entry, visit.as_ref()).await {
+            let detail = format!("it is recorded, but not confirmed: {why}; promote it again");
+            return Ok(Reviewed { deliveries, ..reviewed(Outcome::Unconfirmed, detail) });
         }
         // Recorded first: promoted twice, it is a duplicate; taken out first, it could be lost.
         self.store.promoted(id, &told(&recorded)).await?;

@@ -44,6 +44,7 @@ mod signature;
 mod tidy;
 mod time;
 mod trigger;
+mod visit;
 mod worker;
 mod worker_handler;
 mod worker_pair;

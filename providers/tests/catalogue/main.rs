@@ -13,3 +13,4 @@ mod handshakes;
 mod neighbours;
 mod proofs;
 mod trials;
+mod visits;

@@ -10,12 +10,15 @@ use posthouse::source::Source;
 use providers::json::{self, Item, ItemsFault};
 use providers::{
     Event, Facts, Handshake, Handshaking, KeyWanted, Keys, NoKeys, Part, Position, Proved,
-    Provider, Rejection, Reply, Request, Secret, Window, find, text,
+    Provider, Rejection, Reply, Request, Secret, Visit, Window, find, text,
 };
 use std::sync::Arc;
 
 /// Where a document with the key may be, by `x-key-url`.
 const HOSTS: &[&str] = &["*.keys.test", "localhost"];
+
+/// Hosts that may be visited, by `x-visit`.
+const VISITED: &[&str] = &["localhost"];
 
 /// Where the list with the key is, by `x-key-id`: lines of an id, a space and the key.
 const LIST: &str = "https://localhost/list";
@@ -87,6 +90,11 @@ impl Provider for Sampler {
                 items?.iter().map(|item| event(item, part(item))).collect()
             }
         }
+    }
+
+    fn visit(&self, proved: &Proved<'_>) -> Option<Visit> {
+        let url = proved.request().header("x-visit").ok()?;
+        Some(Visit { url: String::from_utf8_lossy(url).into_owned(), hosts: VISITED })
     }
 
     /// GET with the right token: the challenge. OPTIONS: the origin that may send. POST with
