@@ -61,7 +61,7 @@ impl Sample {
 /// A body with a member or a field more, of objects as senders have them.
 fn filled(body: &[u8], size: usize) -> Vec<u8> {
     let piece = r#"{"id":1296269,"node_id":"MDEwOlJlcG9zaXRvcnkx","private":false,"size":1.50,"url":
-        "https://api.example.com/repos/octocat/Hello-World","owner":{"login":"octocat","a":[1,2]}}"#;
+        "https://api.example.com/repos/rider/letters","owner":{"login":"rider","a":[1,2]}}"#;
     let count = size.saturating_sub(body.len()) / (piece.len() + 1) + 1;
     let (at, fill) = match body.iter().position(|byte| *byte == b'{') {
         Some(at) => (at + 1, format!(r#""filling":[{}],"#, vec![piece; count].join(","))),

@@ -3,6 +3,7 @@
 //!
 //! Source: developers.docusign.com, "Secure your webhook with HMAC" and "JSON SIM event model".
 
+use crate::body_tag::BodyTag;
 use crate::sign::{self, Encoding, Hash};
 use crate::text::date_us;
 use crate::{
@@ -90,13 +91,9 @@ impl Provider for DocuSign {
         let text = include_str!("../bodies/docusign/envelope.json");
         let body = example::filled(draft, text, &[("/event", draft.kind)]);
         let body = json::with_text(&body, "/data/envelopeId", draft.key).unwrap_or(body);
-        let tag = sign::hmac(Hash::Sha256, secret.expose().as_bytes(), &[&body])?;
-        let headers = [
-            ("Content-Type", "application/json; charset=utf-8"),
-            ("X-Authorization-Digest", "HMACSHA256"),
-            ("X-DocuSign-Signature-1", &Encoding::Base64.write(&tag)),
-        ];
-        Some(Signed { headers: example::headers(&headers), body })
+        let others = [("X-Authorization-Digest", "HMACSHA256")];
+        let tag = BodyTag::new(SIGNATURE, "", Encoding::Base64);
+        tag.sign(secret.expose().as_bytes(), body, &others)
     }
 }
 

@@ -61,12 +61,8 @@ impl Provider for Slack {
             return probe.then(|| Reply::empty(200));
         }
         let fields = json::fields(proved.body(), ["/type", "/challenge"]).ok()?;
-        match json::texts(&fields) {
-            [Some("url_verification"), Some(challenge)] => {
-                Some(echo::plain(echo::token(challenge.as_bytes())?))
-            }
-            _ => None,
-        }
+        let [Some("url_verification"), Some(challenge)] = json::texts(&fields) else { return None };
+        Some(echo::plain(echo::token(challenge.as_bytes())?))
     }
 
     fn events(&self, proved: &Proved<'_>) -> Result<Vec<Event>, Rejection> {
