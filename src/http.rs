@@ -111,7 +111,7 @@ async fn hook(request: HttpRequest, mut body: Payload, intake: Data<Intake>) -> 
         target: uri.path_and_query().map_or("/", |target| target.as_str()),
         headers: request.headers().iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect(),
     };
-    if *request.method() == Method::POST {
+    if *request.method() == Method::POST || intake.is_delivery(name, &head) {
         let answer = intake.receive(name, head, &mut body).await;
         return respond(&answer, body);
     }
@@ -125,8 +125,11 @@ async fn hook(request: HttpRequest, mut body: Payload, intake: Data<Intake>) -> 
             HttpResponse::build(status).body(Unread::nothing(body))
         }
         _ => {
+            let mut allowed = vec!["GET", "HEAD", "POST"];
+            let known = intake.entry(name).map_or(&[][..], |entry| entry.source.provider.methods());
+            allowed.extend(known.iter().filter(|method| **method != "POST"));
             let mut answer = HttpResponse::MethodNotAllowed();
-            answer.insert_header((ALLOW, "GET, HEAD, POST")).body(Unread::nothing(body))
+            answer.insert_header((ALLOW, allowed.join(", "))).body(Unread::nothing(body))
         }
     }
 }

@@ -78,6 +78,14 @@ impl Intake {
         self.sources.get(name).filter(|entry| !entry.source.disabled)
     }
 
+    /// Whether a request is to be received at all, whatever its method.
+    pub fn is_delivery(&self, name: &str, head: &Head<'_>) -> bool {
+        self.entry(name).is_some_and(|entry| {
+            let url = entry.source.url(head.target);
+            entry.source.provider.is_delivery(&head.request(&url, b""))
+        })
+    }
+
     /// Receives one request for a source.
     pub async fn receive<E>(
         &self,

@@ -63,6 +63,10 @@ impl Provider for Forge {
         Some(self.answer_deadline_ms)
     }
 
+    fn delivers_by_get(&self) -> Option<&'static str> {
+        self.gets.then_some(self.signature)
+    }
+
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
         let claim = sign::claimed(request, self.signature, "", Encoding::Hex)?;
         let (key, payload) = (secret.expose().as_bytes(), payload(request)?);

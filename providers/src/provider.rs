@@ -63,6 +63,26 @@ pub trait Provider: Send + Sync {
         secret.api_key_fault()
     }
 
+    /// The methods that its deliveries may come by, besides GET.
+    fn methods(&self) -> &'static [&'static str] {
+        &["POST"]
+    }
+
+    /// The header by which a delivery that comes by GET is told from somebody who looks at the URL;
+    /// `None` where none comes so.
+    fn delivers_by_get(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a request is to be proved and recorded. A look at the URL is not worth a refusal.
+    fn is_delivery(&self, request: &Request<'_>) -> bool {
+        let is_shown = |header| request.header_lines(header).next().is_some();
+        match request.method {
+            "GET" => self.delivers_by_get().is_some_and(is_shown),
+            method => self.methods().contains(&method),
+        }
+    }
+
     /// A handshake that comes before any proof, by whatever method; `None` for every request that
     /// is to be proved. What this answers, anyone can make it answer: where a sender wants its
     /// challenge signed, only a challenge of a form that no signed request has may be.

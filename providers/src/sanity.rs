@@ -59,6 +59,15 @@ impl Provider for Sanity {
         Some(30_000)
     }
 
+    /// A webhook may be set to any of them.
+    fn methods(&self) -> &'static [&'static str] {
+        &["POST", "PUT", "PATCH", "DELETE"]
+    }
+
+    fn delivers_by_get(&self) -> Option<&'static str> {
+        Some(LIST.header)
+    }
+
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, window: Window) -> Verified<'r> {
         let (time, claims) = LIST.timed(request)?;
         let stamp = Stamp::read(LIST.header, time, Unit::Millis)?;

@@ -52,6 +52,10 @@ impl Provider for Twilio {
         Some(15_000)
     }
 
+    fn delivers_by_get(&self) -> Option<&'static str> {
+        Some(SIGNATURE)
+    }
+
     fn verify<'r>(&self, request: &Request<'r>, secret: &Secret, _: Window) -> Verified<'r> {
         let claims = [sign::claimed(request, SIGNATURE, "", Encoding::Base64)?];
         let key = secret.expose().as_bytes();

@@ -29,6 +29,7 @@ mod handshake;
 mod http_edge;
 mod keys;
 mod limits;
+mod methods;
 mod model;
 mod operate;
 mod ops;

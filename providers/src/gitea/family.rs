@@ -12,6 +12,8 @@ pub(crate) struct Forge {
     pub(super) delivery: &'static str,
     pub(super) forwarded: &'static [&'static str],
     pub(super) answer_deadline_ms: u32,
+    /// A hook may be set to put its payload into the query of a GET.
+    pub(super) gets: bool,
 }
 
 const FACTS: Facts = Facts {
@@ -31,6 +33,7 @@ pub(crate) const GITEA: Forge = Forge {
     delivery: "x-gitea-delivery",
     forwarded: &["x-gitea-event", "x-gitea-event-type", "x-gitea-delivery"],
     answer_deadline_ms: 5_000,
+    gets: true,
 };
 
 /// Forgejo. A version so old that it sends Gitea's headers only is a source of `gitea`.
@@ -42,6 +45,7 @@ pub(crate) const FORGEJO: Forge = Forge {
     delivery: "x-forgejo-delivery",
     forwarded: &["x-forgejo-event", "x-forgejo-event-type", "x-forgejo-delivery"],
     answer_deadline_ms: 5_000,
+    gets: true,
 };
 
 /// Gogs, from which the others descend.
@@ -58,4 +62,5 @@ pub(crate) const GOGS: Forge = Forge {
     delivery: "x-gogs-delivery",
     forwarded: &["x-gogs-event", "x-gogs-delivery"],
     answer_deadline_ms: 15_000,
+    gets: false,
 };

@@ -23,6 +23,8 @@ pub(super) fn form_event(request: &Request<'_>) -> Result<Vec<Event>, Rejection>
             .filter(|value| !value.is_empty())
             .map(|value| String::from_utf8_lossy(&value).into_owned())
     };
+    let query = request.url.split_once('?').filter(|_| request.method == "GET");
+    let query = query.map(|(_, query)| query.as_bytes());
     let key = match request.header_if_present("i-twilio-idempotency-token") {
         Ok(None) => {
             let fields = signed_fields(request.body);
@@ -50,7 +52,8 @@ pub(super) fn form_event(request: &Request<'_>) -> Result<Vec<Event>, Rejection>
         entity: identity::entity(&[entity.as_deref()]),
         position,
         volatile: &[],
-        part: None,
+        // The body of a GET is empty, and its query is not kept.
+        part: query.map(|query| Part::Bytes(query.into())),
     }])
 }
 

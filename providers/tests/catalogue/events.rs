@@ -58,6 +58,11 @@ fn every_event_is_read_as_its_case_says() {
         assert!(!cases.is_empty(), "vectors/{who}.toml: add an [[event]] that shows what is read");
         for case in &cases {
             let name = format!("{who}: {}", case.name);
+            let is_received = match &*case.method {
+                "GET" => provider.delivers_by_get().is_some(),
+                method => provider.methods().contains(&method),
+            };
+            assert!(is_received, "{name}: by {} nothing is received", case.method);
             let outcome = read(*provider, case, true);
             if case.unreadable {
                 assert!(matches!(outcome, Err(Rejection::Unreadable(_))), "{name}: {outcome:?}");
