@@ -20,12 +20,14 @@ CREATE INDEX jobs_superseded ON jobs (route) WHERE state = 'superseded';
 CREATE INDEX jobs_probed ON jobs (probe_us) WHERE probe_us IS NOT NULL;
 
 -- `measure` says what positions of the lane are: 1 the sender's numbers, 2 times. `seen` is the
--- highest that arrived, `done` the highest whose job succeeded: older ones are stale.
+-- highest that arrived, `done` the highest whose job succeeded: older ones are stale. `background`
+-- is set while jobs may be there that yield to live ones.
 ALTER TABLE lanes ADD COLUMN latest INTEGER NOT NULL DEFAULT 0 CHECK (latest IN (0, 1));
 ALTER TABLE lanes ADD COLUMN measure INTEGER CHECK (measure IN (1, 2));
 ALTER TABLE lanes ADD COLUMN seen INTEGER;
 ALTER TABLE lanes ADD COLUMN done INTEGER;
 ALTER TABLE lanes ADD COLUMN done_by INTEGER;
+ALTER TABLE lanes ADD COLUMN background INTEGER NOT NULL DEFAULT 0 CHECK (background IN (0, 1));
 CREATE INDEX lanes_halted ON lanes (route) WHERE halted_by IS NOT NULL;
 
 -- What takes no jobs, and why. A lane also has its number.

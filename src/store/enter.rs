@@ -58,8 +58,10 @@ pub(super) async fn enter(
             latest: lane.latest,
             measure: None,
             done: None,
+            background: false,
         });
         change.delta += 1;
+        change.background |= job.rank > 0;
         change.measure = change.measure.or(Measure::of(job.position));
     }
     let added: BTreeMap<LaneId, i64> = changes.iter().map(|(lane, c)| (*lane, c.delta)).collect();
@@ -74,7 +76,7 @@ pub(super) async fn enter(
     }
     standings.extend(lanes::shrink(tx, &superseded).await?);
     let firsts = firsts(jobs, &entered);
-    let mut heads = heads(tx, &standings, &added, &superseded).await?;
+    let mut heads = heads(tx, jobs, &standings, &added, &superseded).await?;
     heads.retain(|lane, head| {
         let before = |at: &usize| {
             (jobs[*at].rank, entered[*at].place, jobs[*at].id) < (head.rank, head.place, head.id)
@@ -180,15 +182,24 @@ struct Head {
     yields: bool,
 }
 
-/// The heads of the lanes that were not empty.
+/// The heads of the lanes that were not empty, where one who enters may come before one: by its
+/// position, because it was there before, or before one that yields. Else nobody has to look.
 async fn heads(
     tx: &mut Tx,
+    jobs: &[Entering<'_>],
     standings: &BTreeMap<LaneId, Standing>,
     added: &BTreeMap<LaneId, i64>,
     superseded: &BTreeMap<LaneId, i64>,
 ) -> Result<BTreeMap<LaneId, Head>, StoreError> {
     let entered = |lane: &LaneId| added[lane] - superseded.get(lane).unwrap_or(&0);
-    let others = standings.iter().filter(|(lane, standing)| standing.open > entered(lane));
+    let early = |job: &Entering<'_>| {
+        let lane = job.plan.lane.as_ref()?;
+        (lane.by_position || job.kept.is_some()).then_some(lane.id)
+    };
+    let early: BTreeSet<LaneId> = jobs.iter().filter_map(early).collect();
+    let others = standings.iter().filter(|(lane, standing)| {
+        standing.open > entered(lane) && (standing.background || early.contains(lane))
+    });
     let rows = tx
         .run_rows(
             "WITH v(lane) AS ({rows})

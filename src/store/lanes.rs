@@ -26,13 +26,15 @@ pub(super) struct Change {
     pub(super) measure: Option<Measure>,
     /// The position of a job that succeeded.
     pub(super) done: Option<(i64, JobId)>,
+    /// Jobs enter that yield to live ones.
+    pub(super) background: bool,
 }
 
 impl Change {
     /// Jobs that leave a lane. Its row exists, so its entity is not written again.
     pub(super) fn leaving(route: Arc<str>, done: Option<(i64, JobId)>) -> Self {
         let entity = String::new();
-        Self { route, entity, delta: -1, latest: false, measure: None, done }
+        Self { route, entity, delta: -1, latest: false, measure: None, done, background: false }
     }
 }
 
@@ -88,12 +90,14 @@ pub(super) struct Standing {
     pub(super) seen: Option<i64>,
     /// The watermark: the highest position whose job succeeded, and that job.
     pub(super) done: Option<(i64, JobId)>,
+    /// Jobs may be there that yield to live ones: set until the lane is empty.
+    pub(super) background: bool,
 }
 
 /// The columns of a [`Standing`], after the lane's own number.
 macro_rules! returning_standing {
     () => {
-        " RETURNING lane, open, sequence, latest, measure, seen, done, done_by"
+        " RETURNING lane, open, sequence, latest, measure, seen, done, done_by, background"
     };
 }
 pub(super) use returning_standing;
@@ -108,6 +112,7 @@ pub(super) fn standing(row: &Row) -> Result<(LaneId, Standing), StoreError> {
         measure: Measure::stored(row.opt_int(4)?),
         seen: row.opt_int(5)?,
         done,
+        background: row.int(8)? == 1,
     };
     Ok((LaneId(row.int(0)?), standing))
 }
@@ -155,22 +160,27 @@ pub(super) async fn advance(
         Column::OptInt(changes.iter().map(|change| change.measure.map(|m| m as i64)).collect()),
         Column::OptInt(changes.iter().map(done).collect()),
         Column::OptInt(changes.iter().map(|change| change.done.map(|(_, job)| job.0)).collect()),
+        Column::Int(changes.iter().map(|change| change.background.into()).collect()),
         Column::Text(changes.into_iter().map(|change| change.entity).collect()),
     ];
     // `WHERE true`: without it SQLite reads ON CONFLICT as a join condition.
     let rows = tx
         .run_rows(
             concat!(
-                "WITH v(lane, route, delta, latest, measure, done, done_by, entity) AS ({rows})
+                "WITH v(lane, route, delta, latest, measure, done, done_by, background, entity)
+                    AS ({rows})
                  INSERT INTO lanes AS l (lane, route, entity, open, sequence, touched_us, latest,
-                    measure, done, done_by)
-                 SELECT lane, route, entity, delta, 1, $1, latest, measure, done, done_by
+                    measure, done, done_by, background)
+                 SELECT lane, route, entity, delta, 1, $1, latest, measure, done, done_by,
+                    background
                  FROM v WHERE true ORDER BY lane
                  ON CONFLICT (lane) DO UPDATE SET
                     open = l.open + excluded.open,
                     touched_us = excluded.touched_us,
                     latest = CASE WHEN excluded.open > 0 THEN excluded.latest ELSE l.latest END,
                     measure = coalesce(l.measure, excluded.measure),
+                    background = CASE WHEN l.open + excluded.open = 0 THEN 0
+                        WHEN excluded.background = 1 THEN 1 ELSE l.background END,
                     done_by = CASE WHEN l.done >= excluded.done THEN l.done_by
                         ELSE coalesce(excluded.done_by, l.done_by) END,
                     done = CASE WHEN l.done >= excluded.done THEN l.done
@@ -201,7 +211,8 @@ pub(super) async fn shrink(
                  UPDATE lanes SET open = open - v.n,
                     sequence = sequence - CASE WHEN open = v.n THEN 1 ELSE 0 END
                  FROM v WHERE lanes.lane = v.lane",
-                " RETURNING lanes.lane, open, sequence, latest, measure, seen, done, done_by"
+                " RETURNING lanes.lane, open, sequence, latest, measure, seen, done, done_by,
+                    background"
             ),
             vec![],
             vec![

@@ -9,7 +9,7 @@ async fn dead(server: &Server, stub: &Stub, n: usize) {
     stub.when("doomed", [Answer::status(400)]);
     let requests: Vec<Request> =
         (0..n).map(|n| push(&format!("doomed{n}"), n).to("/hooks/github")).collect();
-    for answer in send_all(server.public(), requests, 8, Default::default()).await {
+    for answer in send_all(server.public(), requests, 1, Default::default()).await {
         assert_eq!(answer.expect("an answer").status, 200);
     }
     server.settled().await;
