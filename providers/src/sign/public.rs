@@ -50,6 +50,10 @@ impl PublicKey {
         if text.contains("PRIVATE KEY") {
             return super::PrivateKey::from_pem(text)?.p256_public();
         }
+        Self::from_public_pem(text)
+    }
+
+    fn from_public_pem(text: &str) -> Option<Self> {
         if let Ok(key) = p256::ecdsa::VerifyingKey::from_public_key_pem(text) {
             return Some(Self::P256(key));
         }
@@ -112,7 +116,7 @@ impl Certified {
     /// any time.
     pub(crate) fn from_pem(text: &[u8]) -> Option<Self> {
         if text.trim_ascii_start().starts_with(b"-----BEGIN PUBLIC KEY-----") {
-            let key = PublicKey::from_pem(std::str::from_utf8(text).ok()?)?;
+            let key = PublicKey::from_public_pem(std::str::from_utf8(text).ok()?)?;
             return Some(Self { key, from_s: i64::MIN, until_s: i64::MAX });
         }
         const END: &[u8] = b"-----END CERTIFICATE-----";

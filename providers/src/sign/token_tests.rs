@@ -126,7 +126,8 @@ fn keys_are_found_by_their_id_in_every_form_that_is_published() {
     assert!(!has(short, "k"), "1024 bits");
     let long = json!({ "kty": "RSA", "kid": "k", "n": number(&[0xf1; 256]), "e": "AQAB" });
     assert!(has(long, "k"));
-    for text in ["", "{}", "[]", "null", "-----BEGIN PUBLIC KEY-----", "\u{0}"] {
+    let both = "-----BEGIN PUBLIC KEY-----\n-----BEGIN CERTIFICATE-----\nAAAA\n";
+    for text in ["", "{}", "[]", "null", "-----BEGIN PUBLIC KEY-----", both, "\u{0}"] {
         assert!(published(text.as_bytes(), "k").is_none(), "{text}");
     }
 }

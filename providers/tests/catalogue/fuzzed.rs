@@ -1,6 +1,7 @@
 //! The targets of `fuzz/` on stable: the same functions, driven from a fixed seed for a few
 //! seconds. `PROVIDERS_FUZZ_CASES=200000` looks longer, `PROVIDERS_FUZZ_SEED=2` elsewhere. What
-//! fails is shrunk and printed in hexadecimal; `PROVIDERS_FUZZ_INPUT` takes that again.
+//! fails is shrunk and printed in hexadecimal; `PROVIDERS_FUZZ_INPUT` takes that again. What aborts
+//! the process, such as a full stack, can print nothing: it stands in `target/tmp/fuzz-TARGET.hex`.
 
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -18,7 +19,7 @@ fn number(name: &str, usual: u32) -> u32 {
     text.map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: a number?")))
 }
 
-fn drive(target: fn(&[u8]), inputs: impl Strategy<Value = Vec<u8>>) {
+fn drive(name: &str, target: fn(&[u8]), inputs: impl Strategy<Value = Vec<u8>>) {
     if let Ok(text) = std::env::var("PROVIDERS_FUZZ_INPUT") {
         return target(&hex::decode(text).expect("PROVIDERS_FUZZ_INPUT is hexadecimal"));
     }
@@ -26,7 +27,9 @@ fn drive(target: fn(&[u8]), inputs: impl Strategy<Value = Vec<u8>>) {
     let seed = [number("PROVIDERS_FUZZ_SEED", 1).to_be_bytes(); 8].concat();
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let last = format!("{}/fuzz-{name}.hex", env!("CARGO_TARGET_TMPDIR"));
     let tried = TestRunner::new_with_rng(config, rng).run(&inputs, |input| {
+        std::fs::write(&last, hex::encode(&input)).unwrap();
         target(&input);
         Ok::<(), TestCaseError>(())
     });
@@ -41,17 +44,17 @@ fn noise() -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn bent_requests_are_admitted_only_under_a_proof_and_read_within_bounds() {
-    drive(entry::admit, noise());
+    drive("admit", entry::admit, noise());
 }
 
 #[test]
 fn bent_headers_are_admitted_only_under_a_proof() {
-    drive(entry::header, noise());
+    drive("header", entry::header, noise());
 }
 
 #[test]
 fn no_handshake_signs_for_a_stranger_whatever_is_asked() {
-    drive(entry::handshake, noise());
+    drive("handshake", entry::handshake, noise());
 }
 
 /// Bodies of the vectors, each with a few bytes replaced or doubled.
@@ -95,12 +98,12 @@ fn letters() -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn json_is_read_as_another_reader_reads_it() {
-    drive(entry::json, proptest::prop_oneof![documents(), bodies(), letters(), noise()]);
+    drive("json", entry::json, proptest::prop_oneof![documents(), bodies(), letters(), noise()]);
 }
 
 #[test]
 fn forms_are_read_as_another_reader_reads_them() {
-    drive(entry::form, proptest::prop_oneof![bodies(), letters(), noise()]);
+    drive("form", entry::form, proptest::prop_oneof![bodies(), letters(), noise()]);
 }
 
 #[test]
