@@ -38,6 +38,13 @@ fn is_challenge(text: &[u8]) -> bool {
     (20..=32).contains(&text.len()) && text.iter().all(hex)
 }
 
+/// The XML of a body of one's own: it may stand in the form already.
+fn unwrapped(body: &[u8]) -> Cow<'_, [u8]> {
+    let payload = form_field(body, "bt_payload");
+    let xml = payload.and_then(|payload| Encoding::Base64.read(payload.trim_ascii_end()));
+    xml.map_or(Cow::Borrowed(body), Cow::Owned)
+}
+
 impl Provider for Braintree {
     fn name(&self) -> &'static str {
         "braintree"
@@ -102,7 +109,7 @@ impl Provider for Braintree {
 
     fn sign(&self, draft: &Draft<'_>, secret: &Secret) -> Option<Signed> {
         let (public, key) = keys(secret).ok()?;
-        let xml = draft.body.map_or_else(|| Cow::Owned(sample(draft)), Cow::Borrowed);
+        let xml = draft.body.map_or_else(|| Cow::Owned(sample(draft)), unwrapped);
         let payload = Encoding::Base64.write(&xml) + "\n";
         let tag = Encoding::Hex.write(&sign::hmac(Hash::Sha1, &key, &[payload.as_bytes()])?);
         let [payload, signature] = [payload, format!("{public}|{tag}")]

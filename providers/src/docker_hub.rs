@@ -5,11 +5,12 @@
 //! Source: docs.docker.com/docker-hub/repos/manage/webhooks.
 
 use crate::sign::{self, Coverage};
-use crate::text::{Unit, number_us};
+use crate::text::{Unit, form_escaped, number_us};
 use crate::{
-    Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Verified, Window,
+    Draft, Event, Facts, Position, Proved, Provider, Rejection, Request, Secret, Signed, Verified,
+    Window,
 };
-use crate::{identity, json};
+use crate::{example, identity, json};
 
 /// Webhooks of a repository.
 pub(crate) struct DockerHub;
@@ -72,6 +73,24 @@ impl Provider for DockerHub {
             volatile: VOLATILE,
             part: None,
         }])
+    }
+
+    fn query(&self, secret: &Secret) -> Option<String> {
+        let token = form_escaped(secret.expose().as_bytes());
+        Some(format!("token={}", String::from_utf8(token).ok()?))
+    }
+
+    /// There is nothing to sign. The key asked for becomes the tag, which decides the real one.
+    fn sign(&self, draft: &Draft<'_>, _: &Secret) -> Option<Signed> {
+        let sample = || {
+            example::written(serde_json::json!({
+                "callback_url": "https://registry.hub.docker.com/u/example/letters/hook/1/",
+                "push_data": { "pushed_at": 1_767_225_600, "pusher": "example", "tag": draft.key },
+                "repository": { "repo_name": "example/letters", "status": "Active" },
+            }))
+        };
+        let headers = example::headers(&[("Content-Type", "application/json")]);
+        Some(Signed { headers, body: draft.body.map_or_else(sample, <[u8]>::to_vec) })
     }
 }
 

@@ -99,7 +99,9 @@ impl Provider for Mandrill {
     fn sign(&self, draft: &Draft<'_>, secret: &Secret) -> Option<Signed> {
         let made = example::written(serde_json::json!([{ "event": draft.kind, "ts": draft.now_s,
             "msg": { "ts": draft.now_s, "email": "example@example.com", "state": "sent" } }]));
-        let batch = draft.body.map_or(made, <[u8]>::to_vec);
+        // A body of one's own may stand in the form already.
+        let own = |body| form_field(body, EVENTS).unwrap_or(Cow::Borrowed(body)).into_owned();
+        let batch = draft.body.map_or(made, own);
         let batch = json::with_text(&batch, "/0/_id", draft.key).unwrap_or(batch);
         let tag = [draft.url.as_bytes(), EVENTS.as_bytes(), &batch];
         let tag = sign::hmac(Hash::Sha1, secret.expose().as_bytes(), &tag)?;

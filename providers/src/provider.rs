@@ -151,6 +151,12 @@ pub trait Provider: Send + Sync {
         401
     }
 
+    /// The query that the URL carries where a secret stands in it; it is as secret as that.
+    fn query(&self, secret: &Secret) -> Option<String> {
+        let _ = secret;
+        None
+    }
+
     /// Signs a request as the sender would; `None` where its private key is not ours to have.
     fn sign(&self, draft: &Draft<'_>, secret: &Secret) -> Option<Signed> {
         let _ = (draft, secret);

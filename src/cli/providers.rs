@@ -95,8 +95,13 @@ fn show(global: &Global, name: &str) -> Result<(), Failure> {
     ] {
         let _ = writeln!(text, "  {title:<20} {}", shown(&found, field));
     }
+    let samples = samples(provider.name());
+    if samples.is_empty() {
+        text.push_str("no samples: nobody but the sender can sign\n");
+        return print::text(&text);
+    }
     text.push_str("samples, for `posthouse trigger SOURCE EVENT`\n");
-    for sample in samples(provider.name()) {
+    for sample in samples {
         let _ = writeln!(text, "  {sample}");
     }
     text.push_str("  any other: a small stand-in, or --file\n");

@@ -88,11 +88,13 @@ impl Trigger {
         };
         let body = self.file.as_deref().map(contents).transpose()?;
         let (event, tamper) = (&self.event, self.tamper);
-        let plan = Plan { source: &source, event, body, changes, tamper };
+        let is_named = self.key.is_some();
+        let plan = Plan { source: &source, event, body, changes, is_named, tamper };
         let mut url = at.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(["hooks", &*source.name]);
         }
+        url.set_query(plan.query()?.as_deref());
         if self.print == Some(PrintAs::Curl) {
             let signed = plan.sign(&self.key.clone().unwrap_or_else(random_key))?;
             return print::text(&curl::command(url.as_str(), &signed));

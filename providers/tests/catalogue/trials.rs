@@ -1,9 +1,9 @@
 //! Requests signed here for trying a source out: the provider admits them itself, and key and kind
 //! come back as they were asked for.
 
-use providers::{ALL, Admitted, Draft, Event, Provider, Request, Secret, Window, admit};
+use providers::{ALL, Admitted, Draft, Event, Provider, Request, Secret, Window, admit, samples};
 
-use crate::file::{URL, load};
+use crate::file::{File, URL, load};
 
 fn trial(provider: &dyn Provider, secret: &Secret, draft: &Draft<'_>) -> (Event, Vec<u8>) {
     let who = provider.name();
@@ -12,11 +12,41 @@ fn trial(provider: &dyn Provider, secret: &Secret, draft: &Draft<'_>) -> (Event,
     let headers: Vec<(String, String)> = signed.headers.iter().map(lower).collect();
     let headers: Vec<(&str, &[u8])> =
         headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    let request = Request { method: "POST", url: draft.url, headers: &headers, body: &signed.body };
+    let query = provider.query(secret);
+    let url = query.map_or(draft.url.to_owned(), |query| format!("{}?{query}", draft.url));
+    let request = Request { method: "POST", url: &url, headers: &headers, body: &signed.body };
     let window = Window { now_s: draft.now_s, tolerance_s: 300 };
     match admit(provider, &request, std::slice::from_ref(secret), window) {
         Ok(Admitted::Events { mut events, .. }) => (events.remove(0), signed.body),
         other => panic!("{who}: what sign() made is not admitted, vectors: trial: {other:?}"),
+    }
+}
+
+/// The secret to try a provider out with.
+fn secret_of(file: &File) -> Secret {
+    let first = || file.vector.iter().find(|vector| vector.expect == "valid");
+    let secret = file.trial.secret.clone().or_else(|| first()?.secrets.first().cloned());
+    Secret::new(&secret.unwrap()).unwrap()
+}
+
+#[test]
+fn whoever_can_be_signed_for_has_samples_and_each_is_read_as_what_it_is() {
+    for provider in ALL {
+        let (file, who) = (load(*provider), provider.name());
+        let kinds = samples(who);
+        assert_eq!(!kinds.is_empty(), file.trial.signs, "{who}: samples.rs, trial.signs");
+        for kind in kinds {
+            let draft = Draft { kind, key: "key-1", body: None, now_s: 1_767_225_600, url: URL };
+            let (event, body) = trial(*provider, &secret_of(&file), &draft);
+            assert_eq!(event.kind, *kind, "{who}");
+            if ["github", "stripe"].contains(&who) {
+                // The stand-in for a kind that is written with as many letters.
+                let other = kind.replace(|letter: char| letter.is_alphabetic(), "x");
+                let other = Draft { kind: &other, ..draft };
+                let other = provider.sign(&other, &secret_of(&file)).unwrap();
+                assert_ne!(body.len(), other.body.len(), "{kind} is but a stand-in");
+            }
+        }
     }
 }
 
@@ -25,9 +55,7 @@ fn every_provider_signs_trial_events_that_it_admits_itself() {
     for provider in ALL {
         let (file, who) = (load(*provider), provider.name());
         let trial_of = &file.trial;
-        let first = || file.vector.iter().find(|vector| vector.expect == "valid");
-        let secret = trial_of.secret.clone().or_else(|| first()?.secrets.first().cloned());
-        let secret = Secret::new(&secret.unwrap()).unwrap();
+        let secret = secret_of(&file);
         let kind = &*trial_of.kind;
         let draft = Draft { kind, key: "trial-1", body: None, now_s: 1_767_225_600, url: URL };
         if !trial_of.signs {

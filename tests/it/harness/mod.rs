@@ -19,6 +19,7 @@ pub mod server;
 pub mod settings;
 pub mod sns;
 pub mod stub;
+pub mod vectors;
 pub mod wire;
 pub mod world;
 
@@ -36,6 +37,7 @@ pub use server::Server;
 pub use settings::*;
 pub use sns::*;
 pub use stub::{Received, Stub};
+pub use vectors::*;
 pub use wire::Wire;
 pub(crate) use world::both;
 pub use world::{Engine, World, run};
