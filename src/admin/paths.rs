@@ -1,5 +1,5 @@
-//! What is asked for at which path, and by which methods. It answers nothing itself but that a path or
-//! a method is not there.
+//! What is asked for at which path, and by which methods. It answers nothing itself but that a path
+//! or a method is not there.
 
 use super::answer::{Fault, refusal};
 use super::{alarms, destinations, health, ledger, operate, quarantine, setup, stop};
