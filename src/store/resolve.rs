@@ -91,11 +91,12 @@ impl Store {
             }
             Resolution::Succeeded => {
                 finish(&mut tx, job, State::Succeeded, now_us).await?;
-                go_on(&mut tx, job, &found, false, now_us).await?
+                go_on(&mut tx, job, &found, Left { succeeded: true, halts: false }, now_us).await?
             }
             Resolution::Failed => {
                 finish(&mut tx, job, State::Dead, now_us).await?;
-                go_on(&mut tx, job, &found, halt_lane, now_us).await?
+                go_on(&mut tx, job, &found, Left { succeeded: false, halts: halt_lane }, now_us)
+                    .await?
             }
         };
         let detail = format!("{} ({by})", resolution.word());
@@ -161,13 +162,19 @@ async fn finish(tx: &mut Tx, job: JobId, state: State, now_us: Micros) -> Result
     Ok(())
 }
 
+/// How a job left its doubt: whether it succeeded, and whether its lane goes on standing still.
+struct Left {
+    succeeded: bool,
+    halts: bool,
+}
+
 /// Moves the watermark of a job that succeeded after all, and lets its lane go on if it stood
 /// still for it. The caller holds the lane's lock.
 async fn go_on(
     tx: &mut Tx,
     job: JobId,
     found: &Found,
-    halt_lane: bool,
+    left: Left,
     now_us: Micros,
 ) -> Result<Due, StoreError> {
     let Some(lane) = found.lane else { return Ok(Due::default()) };
@@ -177,13 +184,12 @@ async fn go_on(
             vec![Arg::Int(lane.0), Arg::Int(job.0)],
         )
         .await?;
-    let leaves = !halted.is_empty() && !halt_lane;
+    let leaves = !halted.is_empty() && !left.halts;
     if leaves {
         let args = vec![Arg::Int(lane.0)];
         tx.run("UPDATE lanes SET halted_by = NULL WHERE lane = $1", args).await?;
     }
-    let succeeded = state_of(tx, job).await? == Some(State::Succeeded);
-    let done = found.position.filter(|_| succeeded).map(|position| (position, job));
+    let done = found.position.filter(|_| left.succeeded).map(|position| (position, job));
     let mut change = Change::leaving(found.route.clone(), done);
     change.delta = if leaves { -1 } else { 0 };
     let standings = lanes::advance(tx, BTreeMap::from([(lane, change)]), now_us).await?;
@@ -191,8 +197,4 @@ async fn go_on(
         true => promote(tx, standings, now_us).await,
         false => Ok(Due::default()),
     }
-}
-
-async fn state_of(tx: &mut Tx, job: JobId) -> Result<Option<State>, StoreError> {
-    Ok(find(tx, job).await?.map(|found| found.state))
 }
