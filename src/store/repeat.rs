@@ -83,7 +83,8 @@ pub(super) async fn revive(
     due: &mut Due,
 ) -> Result<HashMap<usize, Recorded>, StoreError> {
     let firsts: BTreeSet<DeliveryId> = judged.iter().map(|judged| judged.first).collect();
-    let states = states_of(tx, firsts.into_iter().collect()).await?;
+    let firsts: Vec<DeliveryId> = firsts.into_iter().collect();
+    let mut states = states_of(tx, firsts.clone()).await?;
     let duplicates = judged.iter().filter(|judged| judged.same);
     let dead: BTreeSet<JobId> = duplicates
         .flat_map(|judged| states.get(&judged.first).into_iter().flatten())
@@ -93,15 +94,20 @@ pub(super) async fn revive(
     let dead: Vec<Again> = dead.into_iter().map(Again::live).collect();
     let revived = reopen::reopen(tx, State::Dead, &dead, now_us).await?;
     due.extend(revived.due);
+    if !revived.jobs.is_empty() {
+        // A revived job may wait for its lane, so what it came to is read, not guessed.
+        states = states_of(tx, firsts).await?;
+    }
     note(tx, judged.iter().filter_map(conflict).collect(), now_us).await?;
     let revived: BTreeSet<DeliveryId> = revived.jobs.iter().map(|job| job.delivery()).collect();
     let recorded = judged.into_iter().map(|Judged { index, first: id, first_us, same, .. }| {
-        let before = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
-        let (verdict, state) = match (same, revived.contains(&id)) {
-            (false, _) => (Verdict::Conflict, State::summary(before)),
-            (true, true) => (Verdict::Revived, Some(State::Ready)),
-            (true, false) => (Verdict::Duplicate, State::summary(before)),
+        let now = states.get(&id).into_iter().flatten().map(|(_, state)| *state);
+        let verdict = match (same, revived.contains(&id)) {
+            (false, _) => Verdict::Conflict,
+            (true, true) => Verdict::Revived,
+            (true, false) => Verdict::Duplicate,
         };
+        let state = State::summary(now);
         (index, Recorded { id, verdict, state, first_us: Some(first_us) })
     });
     Ok(recorded.collect())
