@@ -1,10 +1,46 @@
 //! Gives values to the statements of each engine.
 
 use super::error::StoreError;
-use super::sql::{Arg, Column};
-use sqlx::Arguments;
-use sqlx::postgres::PgArguments;
-use sqlx::sqlite::SqliteArguments;
+use super::sql::{self, Arg, Column, Slot};
+use sqlx::postgres::{PgArguments, Postgres};
+use sqlx::sqlite::{Sqlite, SqliteArguments};
+use sqlx::{Arguments, query::Query};
+
+/// A statement of ours for SQLite.
+pub(super) fn sqlite_query(
+    template: &'static str,
+    mut args: Vec<Arg>,
+    rows: Vec<Column>,
+) -> Result<Query<'static, Sqlite, SqliteArguments>, StoreError> {
+    let expanded = sql::for_sqlite(template, &rows);
+    let mut bound = SqliteArguments::default();
+    let mut rows = Some(rows);
+    for (at, slot) in expanded.slots.iter().enumerate() {
+        match slot {
+            Slot::Rows => bind_rows(&mut bound, rows.take().unwrap_or_default())?,
+            Slot::Arg(index) if expanded.slots[at + 1..].contains(slot) => {
+                bind_sqlite(&mut bound, args[*index].clone())?;
+            }
+            Slot::Arg(index) => {
+                bind_sqlite(&mut bound, std::mem::replace(&mut args[*index], Arg::Int(0)))?;
+            }
+        }
+    }
+    Ok(sqlx::query_with(expanded.safe(), bound))
+}
+
+/// A statement of ours for PostgreSQL.
+pub(super) fn postgres_query(
+    template: &'static str,
+    args: Vec<Arg>,
+    rows: Vec<Column>,
+) -> Result<Query<'static, Postgres, PgArguments>, StoreError> {
+    let expanded = sql::for_postgres(template, args.len(), &rows);
+    let mut bound = PgArguments::default();
+    args.into_iter().try_for_each(|arg| bind_postgres(&mut bound, arg))?;
+    rows.into_iter().try_for_each(|column| bind_column(&mut bound, column))?;
+    Ok(sqlx::query_with(expanded.safe(), bound))
+}
 
 fn encode(error: sqlx::error::BoxDynError) -> StoreError {
     StoreError::Refused(error.to_string())
@@ -30,7 +66,7 @@ pub(super) fn bind_postgres(bound: &mut PgArguments, arg: Arg) -> Result<(), Sto
     .map_err(encode)
 }
 
-pub(super) fn bind_column(bound: &mut PgArguments, column: Column) -> Result<(), StoreError> {
+fn bind_column(bound: &mut PgArguments, column: Column) -> Result<(), StoreError> {
     match column {
         Column::Int(values) => bound.add(values),
         Column::OptInt(values) => bound.add(values),
@@ -41,10 +77,7 @@ pub(super) fn bind_column(bound: &mut PgArguments, column: Column) -> Result<(),
     .map_err(encode)
 }
 
-pub(super) fn bind_rows(
-    bound: &mut SqliteArguments,
-    mut rows: Vec<Column>,
-) -> Result<(), StoreError> {
+fn bind_rows(bound: &mut SqliteArguments, mut rows: Vec<Column>) -> Result<(), StoreError> {
     let count = rows.first().map_or(0, Column::len);
     for index in 0..count {
         for column in &mut rows {

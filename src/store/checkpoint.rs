@@ -5,6 +5,7 @@
 //! little that is left is moved while the writer is held for a moment.
 
 use super::open::checkpoint_options;
+use super::sync::log_of;
 use sqlx::sqlite::SqlitePool;
 use sqlx::{Connection, Row, SqliteConnection};
 use std::path::Path;
@@ -25,14 +26,12 @@ const PAGE_BYTES: u64 = 4096;
 
 /// Runs until the writer's pool is closed.
 pub(super) async fn run(writer: SqlitePool, database: Arc<Path>) {
-    let mut log = database.as_os_str().to_owned();
-    log.push("-wal");
-    let log = Path::new(&log);
+    let log = log_of(&database);
     let mut mover: Option<SqliteConnection> = None;
     let mut moved_pages = 0;
     while !writer.is_closed() {
         tokio::time::sleep(LOOK).await;
-        let pages = std::fs::metadata(log).map_or(0, |found| found.len() / PAGE_BYTES);
+        let pages = std::fs::metadata(&log).map_or(0, |found| found.len() / PAGE_BYTES);
         if pages < MOVE_PAGES {
             continue;
         }

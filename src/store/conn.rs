@@ -2,12 +2,14 @@
 //!
 //! Only this file and `sql` know which engine runs. It never decides what a statement means.
 
-use super::bind::{bind_column, bind_postgres, bind_rows, bind_sqlite};
+use super::bind::{bind_postgres, bind_sqlite, postgres_query, sqlite_query};
 use super::error::StoreError;
-use super::sql::{self, Arg, Column, Slot};
-use sqlx::postgres::{PgArguments, PgPool, PgRow};
-use sqlx::sqlite::{SqliteArguments, SqlitePool, SqliteRow};
-use sqlx::{AssertSqlSafe, Executor, Postgres, Row as _, Sqlite, Transaction};
+pub(crate) use super::row::Row;
+use super::sql::{self, Arg, Column};
+use super::sync::{Durable, LogSync};
+use sqlx::postgres::{PgArguments, PgPool};
+use sqlx::sqlite::{SqliteArguments, SqlitePool};
+use sqlx::{AssertSqlSafe, Executor, Postgres, Sqlite, Transaction};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,55 +17,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The pools of one engine.
 #[derive(Clone)]
 pub(crate) enum Pools {
-    /// One writer, several readers.
-    Sqlite { writer: SqlitePool, readers: SqlitePool, path: Arc<Path> },
+    /// One writer, several readers, and what makes the writer's commits durable.
+    Sqlite { writer: SqlitePool, readers: SqlitePool, log: LogSync, path: Arc<Path> },
     /// `lazy` commits without waiting for the disk: for claims, which may be forgotten.
     Postgres { pool: PgPool, lazy: PgPool, suspect: Arc<AtomicBool> },
 }
 
 /// A transaction. Dropped without a commit, it is rolled back.
 pub(crate) enum Tx {
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(Transaction<'static, Sqlite>, LogSync),
     Postgres(Transaction<'static, Postgres>, Arc<AtomicBool>),
-}
-
-/// One row of an answer, its columns by index.
-pub(crate) enum Row {
-    Sqlite(SqliteRow),
-    Postgres(PgRow),
-}
-
-macro_rules! column {
-    ($name:ident, $type:ty) => {
-        pub(crate) fn $name(&self, index: usize) -> Result<$type, StoreError> {
-            Ok(match self {
-                Self::Sqlite(row) => row.try_get_unchecked(index)?,
-                Self::Postgres(row) => row.try_get(index)?,
-            })
-        }
-    };
-}
-
-impl Row {
-    column!(int, i64);
-    column!(opt_int, Option<i64>);
-    column!(text, String);
-    column!(opt_text, Option<String>);
-    column!(blob, Vec<u8>);
-    column!(opt_blob, Option<Vec<u8>>);
-
-    /// A number written in the statement: PostgreSQL's literals are 32 bits wide.
-    pub(crate) fn opt_small(&self, index: usize) -> Result<Option<i64>, StoreError> {
-        Ok(match self {
-            Self::Sqlite(row) => row.try_get_unchecked(index)?,
-            Self::Postgres(row) => row.try_get::<Option<i32>, _>(index)?.map(i64::from),
-        })
-    }
-
-    /// A 0 or 1 written in the statement.
-    pub(crate) fn flag(&self, index: usize) -> Result<bool, StoreError> {
-        Ok(self.opt_small(index)? == Some(1))
-    }
 }
 
 impl Pools {
@@ -71,7 +34,9 @@ impl Pools {
     pub(crate) async fn begin(&self) -> Result<Tx, StoreError> {
         Ok(match self {
             // IMMEDIATE: a lock taken late could not be waited for.
-            Self::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Self::Sqlite { writer, log, .. } => {
+                Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?, log.clone())
+            }
             Self::Postgres { pool, suspect, .. } => {
                 Tx::Postgres(pool.begin().await?, suspect.clone())
             }
@@ -105,7 +70,12 @@ impl Pools {
         rows: Vec<Column>,
     ) -> Result<Vec<Row>, StoreError> {
         match self {
-            Self::Sqlite { writer, .. } => on_sqlite(writer, template, args, rows).await,
+            // Not lazily here: what it saw may not be durable yet, and somebody will act on it.
+            Self::Sqlite { writer, log, .. } => {
+                let found = on_sqlite(writer, template, args, rows).await?;
+                log.ask().wait().await?;
+                Ok(found)
+            }
             Self::Postgres { lazy, .. } => on_postgres(lazy, template, args, rows).await,
         }
     }
@@ -154,7 +124,7 @@ impl Tx {
             return Ok(Vec::new());
         }
         match self {
-            Self::Sqlite(tx) => {
+            Self::Sqlite(tx, _) => {
                 let mut found = Vec::new();
                 for rows in sql::portions(rows) {
                     found.extend(on_sqlite(&mut **tx, template, args.clone(), rows).await?);
@@ -163,10 +133,34 @@ impl Tx {
             }
             Self::Postgres(tx, suspect) => {
                 let answer = on_postgres(&mut **tx, template, args, rows).await;
-                if let Err(StoreError::Unavailable(_)) = &answer {
-                    suspect.store(true, Ordering::Relaxed);
+                answer.inspect_err(|error| note_doubt(error, suspect))
+            }
+        }
+    }
+
+    /// Runs a statement over a list of rows that returns none; how many it changed.
+    pub(crate) async fn change_rows(
+        &mut self,
+        template: &'static str,
+        args: Vec<Arg>,
+        rows: Vec<Column>,
+    ) -> Result<u64, StoreError> {
+        if rows.first().is_some_and(|column| column.len() == 0) {
+            return Ok(0);
+        }
+        match self {
+            Self::Sqlite(tx, _) => {
+                let mut changed = 0;
+                for rows in sql::portions(rows) {
+                    let query = sqlite_query(template, args.clone(), rows)?;
+                    changed += tx.execute(query).await?.rows_affected();
                 }
-                answer
+                Ok(changed)
+            }
+            Self::Postgres(tx, suspect) => {
+                let query = postgres_query(template, args, rows)?;
+                let changed = tx.execute(query).await.map_err(StoreError::from);
+                changed.inspect_err(|error| note_doubt(error, suspect)).map(|it| it.rows_affected())
             }
         }
     }
@@ -179,7 +173,7 @@ impl Tx {
     ) -> Result<(), StoreError> {
         let text = AssertSqlSafe(text.to_owned());
         match self {
-            Self::Sqlite(tx) => {
+            Self::Sqlite(tx, _) => {
                 let mut bound = SqliteArguments::default();
                 args.into_iter().try_for_each(|arg| bind_sqlite(&mut bound, arg))?;
                 tx.execute(sqlx::query_with(text, bound)).await?;
@@ -200,38 +194,39 @@ impl Tx {
 
     /// Makes it durable.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        self.commit_early().await?.wait().await
+    }
+
+    /// Commits, so that the next transaction may begin.
+    pub(crate) async fn commit_early(self) -> Result<Durable, StoreError> {
         match self {
-            Self::Sqlite(tx) => tx.commit().await?,
+            Self::Sqlite(tx, log) => {
+                tx.commit().await?;
+                Ok(log.ask())
+            }
             Self::Postgres(tx, suspect) => {
                 tx.commit().await?;
                 suspect.store(false, Ordering::Relaxed);
+                Ok(Durable::already())
             }
         }
-        Ok(())
+    }
+}
+
+/// A write that fails for the server's sake casts doubt on all connections.
+fn note_doubt(error: &StoreError, suspect: &AtomicBool) {
+    if let StoreError::Unavailable(_) = error {
+        suspect.store(true, Ordering::Relaxed);
     }
 }
 
 async fn on_sqlite<'c>(
     executor: impl Executor<'c, Database = Sqlite>,
     template: &'static str,
-    mut args: Vec<Arg>,
+    args: Vec<Arg>,
     rows: Vec<Column>,
 ) -> Result<Vec<Row>, StoreError> {
-    let expanded = sql::for_sqlite(template, &rows);
-    let mut bound = SqliteArguments::default();
-    let mut rows = Some(rows);
-    for (at, slot) in expanded.slots.iter().enumerate() {
-        match slot {
-            Slot::Rows => bind_rows(&mut bound, rows.take().unwrap_or_default())?,
-            Slot::Arg(index) if expanded.slots[at + 1..].contains(slot) => {
-                bind_sqlite(&mut bound, args[*index].clone())?;
-            }
-            Slot::Arg(index) => {
-                bind_sqlite(&mut bound, std::mem::replace(&mut args[*index], Arg::Int(0)))?;
-            }
-        }
-    }
-    let found = executor.fetch_all(sqlx::query_with(expanded.safe(), bound)).await?;
+    let found = executor.fetch_all(sqlite_query(template, args, rows)?).await?;
     Ok(found.into_iter().map(Row::Sqlite).collect())
 }
 
@@ -241,10 +236,6 @@ async fn on_postgres<'c>(
     args: Vec<Arg>,
     rows: Vec<Column>,
 ) -> Result<Vec<Row>, StoreError> {
-    let expanded = sql::for_postgres(template, args.len(), &rows);
-    let mut bound = PgArguments::default();
-    args.into_iter().try_for_each(|arg| bind_postgres(&mut bound, arg))?;
-    rows.into_iter().try_for_each(|column| bind_column(&mut bound, column))?;
-    let found = executor.fetch_all(sqlx::query_with(expanded.safe(), bound)).await?;
+    let found = executor.fetch_all(postgres_query(template, args, rows)?).await?;
     Ok(found.into_iter().map(Row::Postgres).collect())
 }

@@ -1,9 +1,10 @@
 //! Group commit: while one transaction is in flight, the next batch gathers.
 //!
-//! There is no timer: a lone request is a batch of one, at once. Each waiter is answered after
-//! the commit, and one bad item fails alone.
+//! There is no timer: a lone request is a batch of one, at once. Each waiter is answered once the
+//! commit is durable, which the next batch does not wait for, and one bad item fails alone.
 
 use super::error::StoreError;
+use super::sync::Durable;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,9 +48,13 @@ pub(super) struct Bounds {
     pub(super) batch_bytes: usize,
 }
 
-/// Carries out a batch in one transaction: one output an input, in order.
+/// What a batch came to: one output an input, in order, and what is to be waited for before
+/// anybody hears of it.
+pub(super) type Carried<O> = (Vec<O>, Durable);
+
+/// Carries out a batch in one transaction.
 pub(super) trait Carry<I, O>: Send + Sync + 'static {
-    fn carry(&self, items: &[I]) -> impl Future<Output = Result<Vec<O>, StoreError>> + Send;
+    fn carry(&self, items: &[I]) -> impl Future<Output = Result<Carried<O>, StoreError>> + Send;
 }
 
 impl<I: Send + Sync + 'static, O: Send + 'static> Group<I, O> {
@@ -97,43 +102,62 @@ async fn run<I: Send + Sync + 'static, O: Send + 'static>(
                 items.push(next.item);
                 answers.push(next.answer);
             }
-            let results = carry_out(&carry, &items).await;
-            for (answer, result) in answers.into_iter().zip(results) {
-                // A waiter that went away does not mind.
-                let _ = answer.send(result);
+            let (results, durable) = carry_out(&carry, &items).await;
+            if durable.is_already() {
+                tell(answers, results);
+            } else {
+                tokio::spawn(tell_once_durable(answers, results, durable));
             }
         }
     }
+}
+
+type Answers<O> = Vec<oneshot::Sender<Result<O, StoreError>>>;
+type Results<O> = Vec<Result<O, StoreError>>;
+
+fn tell<O>(answers: Answers<O>, results: Results<O>) {
+    for (answer, result) in answers.into_iter().zip(results) {
+        // A waiter that went away does not mind.
+        let _ = answer.send(result);
+    }
+}
+
+async fn tell_once_durable<O>(answers: Answers<O>, mut results: Results<O>, durable: Durable) {
+    if let Err(error) = within_time(durable.wait()).await {
+        results.iter_mut().for_each(|result| *result = Err(error.again()));
+    }
+    tell(answers, results);
 }
 
 /// Carries out a batch; when the store refuses it, each item alone, so that one bad item does
 /// not fail the others. A store that is down is not asked again for every item.
-async fn carry_out<I: Sync, O>(
-    carry: &impl Carry<I, O>,
-    items: &[I],
-) -> Vec<Result<O, StoreError>> {
-    match within_time(carry, items).await {
-        Ok(outputs) => outputs.into_iter().map(Ok).collect(),
+async fn carry_out<I: Sync, O>(carry: &impl Carry<I, O>, items: &[I]) -> (Results<O>, Durable) {
+    let once = |items| within_time(while_contended(move || carry.carry(items)));
+    match once(items).await {
+        Ok((outputs, durable)) => (outputs.into_iter().map(Ok).collect(), durable),
         Err(StoreError::Refused(_)) if items.len() > 1 => {
             let mut results = Vec::with_capacity(items.len());
             for item in items {
-                let alone = within_time(carry, std::slice::from_ref(item)).await;
-                results.push(alone.and_then(|mut outputs| {
-                    outputs.pop().ok_or_else(|| StoreError::Refused("no result".into()))
-                }));
+                let alone = once(std::slice::from_ref(item)).await;
+                results.push(match alone {
+                    Ok((mut outputs, durable)) => {
+                        within_time(durable.wait()).await.and_then(|()| {
+                            outputs.pop().ok_or_else(|| StoreError::Refused("no result".into()))
+                        })
+                    }
+                    Err(error) => Err(error),
+                });
             }
-            results
+            (results, Durable::already())
         }
-        Err(error) => items.iter().map(|_| Err(error.again())).collect(),
+        Err(error) => (items.iter().map(|_| Err(error.again())).collect(), Durable::already()),
     }
 }
 
-async fn within_time<I: Sync, O>(
-    carry: &impl Carry<I, O>,
-    items: &[I],
-) -> Result<Vec<O>, StoreError> {
-    let carrying = while_contended(|| carry.carry(items));
-    tokio::time::timeout(BATCH_TIMEOUT, carrying).await.unwrap_or_else(|_| {
+async fn within_time<T>(
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    tokio::time::timeout(BATCH_TIMEOUT, work).await.unwrap_or_else(|_| {
         Err(StoreError::Unavailable(format!("no answer within {BATCH_TIMEOUT:?}")))
     })
 }
@@ -148,5 +172,45 @@ pub(super) async fn while_contended<T, F: Future<Output = Result<T, StoreError>>
             Err(StoreError::Contended(_)) if tries < CONTENDED_TRIES => tries += 1,
             result => return result,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Told = Result<(), StoreError>;
+
+    /// Carries everything at once, says that it did, and leaves the rest to the disk.
+    struct Carrier(mpsc::UnboundedSender<oneshot::Sender<Told>>);
+
+    impl Carry<u32, u32> for Carrier {
+        async fn carry(&self, items: &[u32]) -> Result<Carried<u32>, StoreError> {
+            let (tell, told) = oneshot::channel();
+            self.0.send(tell).expect("a test");
+            Ok((items.to_vec(), Durable(Some(told))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_batch_does_not_wait_for_the_disk_and_its_waiters_do() {
+        let bounds = Bounds { waiting: 8, waiting_bytes: 8, batch: 8, batch_bytes: 8 };
+        let (carried, mut batches) = mpsc::unbounded_channel();
+        let group = Group::start(bounds, Carrier(carried));
+        let put = |item| {
+            let group = group.clone();
+            tokio::spawn(async move { group.put(item, 1).await })
+        };
+        let first = put(1);
+        let first_batch = batches.recv().await.expect("a batch");
+        let second = put(2);
+        let second_batch =
+            batches.recv().await.expect("a batch beside the one that is not durable");
+        assert!(!first.is_finished(), "answered before it was durable");
+        first_batch.send(Ok(())).expect("somebody waits");
+        assert_eq!(first.await.expect("a task").expect("durable"), 1);
+        assert!(!second.is_finished(), "answered with the one before");
+        second_batch.send(Err(StoreError::Unavailable("no disk".into()))).expect("one waits");
+        second.await.expect("a task").expect_err("it never became durable");
     }
 }

@@ -19,6 +19,7 @@ mod hold;
 mod lanes;
 mod limit;
 mod listen;
+mod new;
 mod open;
 mod operate;
 mod orphans;
@@ -33,8 +34,10 @@ mod repeat;
 mod replay;
 mod resolve;
 mod retain;
+mod row;
 mod settle;
 mod sql;
+mod sync;
 mod view;
 mod wake;
 
@@ -63,7 +66,7 @@ use crate::delivery::{Arrival, DeliveryId, Recorded};
 use crate::job::{JobId, State};
 use bytes::Bytes;
 use conn::Pools;
-use group::{Bounds, Carry, Group};
+use group::{Bounds, Carried, Carry, Group};
 use record::Incoming;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,10 +107,13 @@ pub struct Store {
 struct Recorder(Pools, Clock, Arc<Wake>);
 
 impl Carry<Vec<Incoming>, Vec<Recorded>> for Recorder {
-    async fn carry(&self, requests: &[Vec<Incoming>]) -> Result<Vec<Vec<Recorded>>, StoreError> {
-        let batch = record::batch(&self.0, requests, self.1.now_us()).await?;
+    async fn carry(
+        &self,
+        requests: &[Vec<Incoming>],
+    ) -> Result<Carried<Vec<Recorded>>, StoreError> {
+        let (batch, durable) = record::batch(&self.0, requests, self.1.now_us()).await?;
         self.2.due(batch.due, self.1.now_us());
-        Ok(batch.recorded)
+        Ok((batch.recorded, durable))
     }
 }
 
@@ -115,10 +121,10 @@ impl Carry<Vec<Incoming>, Vec<Recorded>> for Recorder {
 struct Settler(Pools, Clock, Arc<Wake>);
 
 impl Carry<Settlement, Settled> for Settler {
-    async fn carry(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let batch = settle::batch(&self.0, settlements, self.1.now_us()).await?;
+    async fn carry(&self, settlements: &[Settlement]) -> Result<Carried<Settled>, StoreError> {
+        let (batch, durable) = settle::batch(&self.0, settlements, self.1.now_us()).await?;
         self.2.due(batch.due, self.1.now_us());
-        Ok(batch.settled)
+        Ok((batch.settled, durable))
     }
 }
 

@@ -2,17 +2,19 @@
 //!
 //! The unique constraint on (source, key) decides what is new; nothing is checked first. The events
 //! of one request are recorded all or none, so that what its sender hears is true of all of them.
-//! This file never answers anybody: the caller does, after the commit.
+//! This file never answers anybody: the caller does, once the commit is durable.
 
 use super::body;
 use super::conn::{Pools, Tx};
 use super::enter::{Entered, Entering, enter};
 use super::error::StoreError;
+use super::new;
 use super::promote::SUPERSEDED;
 use super::repeat::{self, Repeat};
 use super::sql::{Arg, Column};
+use super::sync::Durable;
 use super::wake::Due;
-use crate::delivery::{Arrival, DeliveryId, Micros, Recorded, Verdict, coverage_word};
+use crate::delivery::{Arrival, DeliveryId, Micros, Recorded, Verdict};
 use crate::job::{JobId, State};
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,7 +36,7 @@ pub(super) async fn batch(
     pools: &Pools,
     requests: &[Vec<Incoming>],
     now_us: Micros,
-) -> Result<Batch, StoreError> {
+) -> Result<(Batch, Durable), StoreError> {
     let incoming: Vec<&Incoming> = requests.iter().flatten().collect();
     let mut tx = pools.begin().await?;
     let mut batch = Batch { recorded: Vec::new(), due: Due::default() };
@@ -43,22 +45,17 @@ pub(super) async fn batch(
     for (index, Incoming { arrival, .. }) in incoming.iter().copied().enumerate() {
         first.entry((&arrival.source, &arrival.key)).or_insert(index);
     }
-    let mut candidates: Vec<usize> = first.values().copied().collect();
-    let numbers = match tx.is_shared() {
-        true => numbers(&mut tx, requests).await?,
-        false => {
-            // SQLite's one writer waits for nobody, and numbers the rows as they come.
-            candidates.sort_unstable();
-            Vec::new()
-        }
-    };
-    let number = |index: usize| numbers.get(index).copied();
-    let candidates = candidates.into_iter().map(|index| (number(index), incoming[index]));
+    let mut candidates: Vec<usize> = first.into_values().collect();
+    if !tx.is_shared() {
+        // SQLite's one writer waits for nobody: numbers in the order of arrival.
+        candidates.sort_unstable();
+    }
+    let candidates: Vec<(usize, &Incoming)> =
+        candidates.into_iter().map(|index| (index, incoming[index])).collect();
+    let several = requests.iter().any(|request| request.len() > 1);
     let mut inserted: Vec<Option<DeliveryId>> = vec![None; incoming.len()];
-    for (source, key, id) in insert(&mut tx, &candidates.collect::<Vec<_>>()).await? {
-        if let Some(index) = first.get(&(&*source, &*key)) {
-            inserted[*index] = Some(id);
-        }
+    for (index, id) in new::insert(&mut tx, &candidates, several).await? {
+        inserted[index] = Some(id);
     }
     let arrivals = || incoming.iter().map(|incoming| &incoming.arrival).zip(&inserted).enumerate();
     // Deliveries before lanes, as everywhere: so nobody waits in a circle.
@@ -82,64 +79,8 @@ pub(super) async fn batch(
     batch.recorded = requests.iter().map(of).collect();
     drop(recorded);
     notify(&mut tx, &batch.due).await?;
-    tx.commit().await?;
-    Ok(batch)
-}
-
-/// Numbers in the order of arrival, where a request has several events: they are inserted in the
-/// order of their keys, and must stand in their lanes in the order of the body.
-async fn numbers(tx: &mut Tx, requests: &[Vec<Incoming>]) -> Result<Vec<i64>, StoreError> {
-    if requests.iter().all(|request| request.len() < 2) {
-        return Ok(Vec::new());
-    }
-    let count = requests.iter().map(Vec::len).sum::<usize>() as i64;
-    let text = "SELECT {next_delivery} FROM generate_series(1, $1)";
-    let rows = tx.run(text, vec![Arg::Int(count)]).await?;
-    let mut numbers = rows.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
-    numbers.sort_unstable();
-    Ok(numbers)
-}
-
-/// Inserts what is new and returns its sources, keys and numbers.
-async fn insert(
-    tx: &mut Tx,
-    incoming: &[(Option<i64>, &Incoming)],
-) -> Result<Vec<(String, String, DeliveryId)>, StoreError> {
-    let arrivals = || incoming.iter().map(|(_, incoming)| &incoming.arrival);
-    let stored = || incoming.iter().map(|(_, incoming)| &incoming.stored);
-    let text = |read: fn(&Arrival) -> String| Column::Text(arrivals().map(read).collect());
-    let columns = vec![
-        Column::OptInt(incoming.iter().map(|(number, _)| *number).collect()),
-        text(|a| a.source.to_string()),
-        text(|a| a.key.clone()),
-        text(|a| a.kind.clone()),
-        Column::OptText(arrivals().map(|a| a.entity.clone()).collect()),
-        Column::OptInt(arrivals().map(|a| a.position.occurred_at_us).collect()),
-        Column::OptInt(arrivals().map(|a| a.position.sequence).collect()),
-        Column::Int(arrivals().map(|a| a.received_us).collect()),
-        text(|a| coverage_word(a.coverage).into()),
-        Column::OptInt(arrivals().map(|a| a.secret.map(|at| at as i64)).collect()),
-        Column::Blob(arrivals().map(|a| a.fingerprint.to_vec()).collect()),
-        Column::Blob(arrivals().map(|a| a.headers.clone()).collect()),
-        Column::Int(arrivals().map(|a| a.body.len() as i64).collect()),
-        Column::Text(stored().map(|stored| stored.encoding.to_owned()).collect()),
-        Column::Blob(stored().map(|stored| stored.bytes.to_vec()).collect()),
-    ];
-    let rows = tx
-        .run_rows(
-            "WITH v(id, source, key, kind, entity, occurred_us, sequence, received_us, coverage,
-                secret, fingerprint, headers, body_bytes, encoding, body) AS ({rows})
-             INSERT INTO deliveries (id, source, key, kind, entity, occurred_us, sequence,
-                received_us, coverage, secret, fingerprint, headers, body_bytes, encoding, body)
-             SELECT coalesce(id, {next_delivery}), source, key, kind, entity, occurred_us, sequence,
-                received_us, coverage, secret, fingerprint, headers, body_bytes, encoding, body
-             FROM v WHERE true
-             ON CONFLICT (source, key) DO NOTHING RETURNING source, key, id",
-            vec![],
-            columns,
-        )
-        .await?;
-    rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?, DeliveryId(row.int(2)?)))).collect()
+    let durable = tx.commit_early().await?;
+    Ok((batch, durable))
 }
 
 /// Makes the jobs of new deliveries, each in its lane.
@@ -174,16 +115,15 @@ async fn make_jobs(
         }
     }
     let lane = |job: &Entering<'_>| job.plan.lane.as_ref().map(|lane| lane.id.0);
-    let settled = |one: &Entered| (one.state == State::Superseded).then_some(now_us);
-    let reason = |one: &Entered| (one.state == State::Superseded).then(|| SUPERSEDED.to_owned());
     let of = |read: fn(&Entered) -> Option<i64>| entered.iter().map(read).collect();
     tx.run_rows(
         "WITH v(id, route, lane, state, due_us, earliest_us, sequence, position, place, stale,
-            superseded_by, settled_us, reason) AS ({rows})
+            superseded_by) AS ({rows})
          INSERT INTO jobs (id, route, lane, state, due_us, earliest_us, sequence, position, place,
-            stale, superseded_by, settled_us, reason, created_us, since_us)
-         SELECT v.*, $1, $1 FROM v",
-        vec![Arg::Int(now_us)],
+            stale, superseded_by, created_us, since_us, settled_us, reason)
+         SELECT v.*, $1, $1, CASE WHEN state = 'superseded' THEN $1 END,
+            CASE WHEN state = 'superseded' THEN $2 END FROM v",
+        vec![Arg::Int(now_us), Arg::Text(SUPERSEDED.into())],
         vec![
             Column::Int(entering.iter().map(|job| job.id.0).collect()),
             Column::Text(entering.iter().map(|job| job.plan.route.to_string()).collect()),
@@ -196,8 +136,6 @@ async fn make_jobs(
             Column::Int(entered.iter().map(|one| one.place).collect()),
             Column::Int(entered.iter().map(|one| one.stale.into()).collect()),
             Column::OptInt(of(|one| one.superseded_by.map(|job| job.0))),
-            Column::OptInt(entered.iter().map(settled).collect()),
-            Column::OptText(entered.iter().map(reason).collect()),
         ],
     )
     .await?;

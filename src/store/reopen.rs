@@ -166,18 +166,22 @@ async fn write(
     all: &[(&Former, Entered)],
     now_us: Micros,
 ) -> Result<(), StoreError> {
-    let superseded = |one: &Entered| one.state == State::Superseded;
     let of = |read: fn(&Entered) -> Option<i64>| all.iter().map(|(_, one)| read(one)).collect();
     tx.run_rows(
-        "WITH v(id, state, due_us, earliest_us, rank, sequence, stale, superseded_by, settled_us,
-            reason) AS ({rows})
+        "WITH v(id, state, due_us, earliest_us, rank, sequence, stale, superseded_by)
+            AS ({rows})
          UPDATE jobs SET state = v.state, due_us = v.due_us, earliest_us = v.earliest_us,
             rank = v.rank, sequence = coalesce(v.sequence, jobs.sequence), stale = v.stale,
-            superseded_by = v.superseded_by, settled_us = v.settled_us,
-            reason = coalesce(v.reason, jobs.reason), fault = NULL, probe_us = NULL, tries = 0,
-            since_us = $1
+            superseded_by = v.superseded_by,
+            settled_us = CASE WHEN v.state = 'superseded' THEN $1 END,
+            reason = CASE WHEN v.state = 'superseded' THEN $3 ELSE reason END, fault = NULL,
+            probe_us = NULL, tries = 0, since_us = $1
          FROM v WHERE jobs.id = v.id AND jobs.state = $2",
-        vec![Arg::Int(now_us), Arg::Text(from.word().into())],
+        vec![
+            Arg::Int(now_us),
+            Arg::Text(from.word().into()),
+            Arg::Text(SUPERSEDED.into()),
+        ],
         vec![
             Column::Int(all.iter().map(|(former, _)| former.again.id.0).collect()),
             Column::Text(all.iter().map(|(_, one)| one.state.word().to_owned()).collect()),
@@ -187,10 +191,6 @@ async fn write(
             Column::OptInt(of(|one| one.sequence)),
             Column::Int(all.iter().map(|(_, one)| one.stale.into()).collect()),
             Column::OptInt(of(|one| one.superseded_by.map(|job| job.0))),
-            Column::OptInt(all.iter().map(|(_, o)| superseded(o).then_some(now_us)).collect()),
-            Column::OptText(
-                all.iter().map(|(_, o)| superseded(o).then(|| SUPERSEDED.into())).collect(),
-            ),
         ],
     )
     .await?;

@@ -10,6 +10,7 @@ use super::lanes::{self, Change};
 use super::promote::promote;
 use super::record::notify;
 use super::sql::{Arg, Column};
+use super::sync::Durable;
 use super::wake::Due;
 use crate::delivery::Micros;
 use crate::job::{Attempt, Effect, JobId, LaneId, Lease, State, Value};
@@ -56,7 +57,7 @@ pub(super) async fn batch(
     pools: &Pools,
     settlements: &[Settlement],
     now_us: Micros,
-) -> Result<Batch, StoreError> {
+) -> Result<(Batch, Durable), StoreError> {
     let mut tx = pools.begin().await?;
     let finishing = settlements.iter().filter(|s| finishes(&s.effect));
     lanes::lock(&mut tx, finishing.filter_map(|s| s.lease.lane)).await?;
@@ -77,7 +78,7 @@ pub(super) async fn batch(
     }
     note(&mut tx, kept.iter().filter_map(|s| takeover(s)).collect(), now_us).await?;
     notify(&mut tx, &due).await?;
-    tx.commit().await?;
+    let durable = tx.commit_early().await?;
     let settled = settlements
         .iter()
         .map(|s| {
@@ -88,7 +89,7 @@ pub(super) async fn batch(
             }
         })
         .collect();
-    Ok(Batch { settled, due })
+    Ok((Batch { settled, due }, durable))
 }
 
 /// Whether the lane goes on to its next job.
