@@ -194,21 +194,21 @@ impl Tx {
 
     /// Makes it durable.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        self.commit_early().await?.wait().await
+        self.start_commit().await?.wait().await
     }
 
-    /// Commits, so that the next transaction may begin.
-    pub(crate) async fn commit_early(self) -> Result<Durable, StoreError> {
+    /// Commits without waiting for the disk, so that the next transaction may begin beside it.
+    pub(crate) async fn start_commit(self) -> Result<Durable, StoreError> {
         match self {
             Self::Sqlite(tx, log) => {
                 tx.commit().await?;
                 Ok(log.ask())
             }
-            Self::Postgres(tx, suspect) => {
+            Self::Postgres(tx, suspect) => Ok(Durable::after(async move {
                 tx.commit().await?;
                 suspect.store(false, Ordering::Relaxed);
-                Ok(Durable::already())
-            }
+                Ok(())
+            })),
         }
     }
 }

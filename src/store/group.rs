@@ -5,6 +5,11 @@
 
 use super::error::StoreError;
 use super::sync::Durable;
+use super::wake::{Due, Wake};
+use crate::clock::Clock;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +18,10 @@ use tokio::sync::{Semaphore, TryAcquireError, mpsc, oneshot};
 /// Times that a batch is tried again at once when another transaction was in its way.
 const CONTENDED_TRIES: usize = 8;
 
+/// Batches that become durable while another one is written. One is not enough where the disk takes
+/// longer than the writing.
+const AT_ONCE: usize = 2;
+
 /// Time for a batch. No healthy store needs a second; one that cannot be heard of any more, such
 /// as behind a cut wire, would otherwise keep everybody waiting until the kernel gives up.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(20);
@@ -20,7 +29,7 @@ const BATCH_TIMEOUT: Duration = Duration::from_secs(20);
 struct Waiting<I, O> {
     item: I,
     cost: u32,
-    answer: oneshot::Sender<Result<O, StoreError>>,
+    answer: Answer<O>,
 }
 
 /// The way into a group. Cheap to clone.
@@ -48,9 +57,25 @@ pub(super) struct Bounds {
     pub(super) batch_bytes: usize,
 }
 
-/// What a batch came to: one output an input, in order, and what is to be waited for before
-/// anybody hears of it.
-pub(super) type Carried<O> = (Vec<O>, Durable);
+/// What a batch came to.
+pub(super) struct Carried<O> {
+    /// One an input, in order.
+    pub(super) outputs: Vec<O>,
+    /// Work for others. They hear of it as soon as the commit is durable, and so can be seen.
+    pub(super) due: Due,
+    /// What is waited for before anybody hears of anything.
+    pub(super) durable: Durable,
+}
+
+/// Where others hear of work.
+#[derive(Clone)]
+pub(super) struct Waker(pub(super) Arc<Wake>, pub(super) Clock);
+
+impl Waker {
+    fn wake(&self, due: Due) {
+        self.0.due(due, self.1.now_us());
+    }
+}
 
 /// Carries out a batch in one transaction.
 pub(super) trait Carry<I, O>: Send + Sync + 'static {
@@ -60,9 +85,9 @@ pub(super) trait Carry<I, O>: Send + Sync + 'static {
 impl<I: Send + Sync + 'static, O: Send + 'static> Group<I, O> {
     /// Starts the task that writes the batches. It ends when the last clone is dropped and what
     /// waits is written.
-    pub(super) fn start(bounds: Bounds, carry: impl Carry<I, O>) -> Self {
+    pub(super) fn start(bounds: Bounds, waker: Waker, carry: impl Carry<I, O>) -> Self {
         let (queue, waiting) = mpsc::channel(bounds.waiting);
-        tokio::spawn(run(waiting, bounds, carry));
+        tokio::spawn(run(waiting, bounds, waker, carry));
         let permits = bounds.waiting_bytes.min(Semaphore::MAX_PERMITS);
         Self { queue, budget: Arc::new(Semaphore::new(permits)) }
     }
@@ -88,69 +113,107 @@ impl<I: Send + Sync + 'static, O: Send + 'static> Group<I, O> {
 async fn run<I: Send + Sync + 'static, O: Send + 'static>(
     mut queue: mpsc::Receiver<Waiting<I, O>>,
     bounds: Bounds,
+    waker: Waker,
     carry: impl Carry<I, O>,
 ) {
-    let mut waiting = Vec::with_capacity(bounds.batch);
-    while queue.recv_many(&mut waiting, bounds.batch).await > 0 {
-        let mut rest = waiting.drain(..).peekable();
-        while rest.peek().is_some() {
-            let (mut items, mut answers, mut bytes) = (Vec::new(), Vec::new(), 0);
-            while let Some(next) = rest.next_if(|next| {
-                items.is_empty() || bytes + next.cost as usize <= bounds.batch_bytes
-            }) {
-                bytes += next.cost as usize;
-                items.push(next.item);
-                answers.push(next.answer);
-            }
-            let (results, durable) = carry_out(&carry, &items).await;
-            if durable.is_already() {
-                tell(answers, results);
-            } else {
-                tokio::spawn(tell_once_durable(answers, results, durable));
+    let mut waiting = VecDeque::with_capacity(bounds.batch);
+    let mut received = Vec::with_capacity(bounds.batch);
+    // Batches that are to become durable. They are in this task and not in tasks of their own, as
+    // each of those would wake a thread.
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        if waiting.is_empty() {
+            tokio::select! {
+                biased;
+                Some(()) = under_way.next() => continue,
+                count = queue.recv_many(&mut received, bounds.batch),
+                    if under_way.len() < AT_ONCE => match count {
+                        0 => break,
+                        _ => waiting.extend(received.drain(..)),
+                    }
             }
         }
+        while under_way.len() >= AT_ONCE {
+            under_way.next().await;
+        }
+        let (items, answers) = first(&mut waiting, bounds.batch_bytes);
+        let mut carrying = std::pin::pin!(carry_out(&carry, &waker, &items));
+        let carried = loop {
+            tokio::select! {
+                carried = &mut carrying => break carried,
+                Some(()) = under_way.next() => {}
+            }
+        };
+        match carried {
+            Ok(carried) => under_way.push(tell_once_durable(answers, carried, &waker)),
+            Err(results) => tell(answers, results),
+        }
     }
+    while under_way.next().await.is_some() {}
 }
 
-type Answers<O> = Vec<oneshot::Sender<Result<O, StoreError>>>;
-type Results<O> = Vec<Result<O, StoreError>>;
+/// Takes from what waits as much as belongs in one transaction, at least one.
+fn first<I, O>(
+    waiting: &mut VecDeque<Waiting<I, O>>,
+    bytes_max: usize,
+) -> (Vec<I>, Vec<Answer<O>>) {
+    let (mut items, mut answers, mut bytes) = (Vec::new(), Vec::new(), 0);
+    while let Some(next) = waiting.pop_front() {
+        bytes += next.cost as usize;
+        if bytes > bytes_max && !items.is_empty() {
+            waiting.push_front(next);
+            break;
+        }
+        items.push(next.item);
+        answers.push(next.answer);
+    }
+    (items, answers)
+}
 
-fn tell<O>(answers: Answers<O>, results: Results<O>) {
+type Answer<O> = oneshot::Sender<Result<O, StoreError>>;
+
+fn tell<O>(answers: Vec<Answer<O>>, results: impl IntoIterator<Item = Result<O, StoreError>>) {
     for (answer, result) in answers.into_iter().zip(results) {
         // A waiter that went away does not mind.
         let _ = answer.send(result);
     }
 }
 
-async fn tell_once_durable<O>(answers: Answers<O>, mut results: Results<O>, durable: Durable) {
-    if let Err(error) = within_time(durable.wait()).await {
-        results.iter_mut().for_each(|result| *result = Err(error.again()));
+async fn tell_once_durable<O>(answers: Vec<Answer<O>>, carried: Carried<O>, waker: &Waker) {
+    let Carried { outputs, due, durable } = carried;
+    match within_time(durable.wait()).await {
+        Ok(()) => {
+            tell(answers, outputs.into_iter().map(Ok));
+            waker.wake(due);
+        }
+        Err(error) => tell(answers, outputs.iter().map(|_| Err(error.again()))),
     }
-    tell(answers, results);
 }
 
 /// Carries out a batch; when the store refuses it, each item alone, so that one bad item does
 /// not fail the others. A store that is down is not asked again for every item.
-async fn carry_out<I: Sync, O>(carry: &impl Carry<I, O>, items: &[I]) -> (Results<O>, Durable) {
+async fn carry_out<I: Sync, O>(
+    carry: &impl Carry<I, O>,
+    waker: &Waker,
+    items: &[I],
+) -> Result<Carried<O>, Vec<Result<O, StoreError>>> {
     let once = |items| within_time(while_contended(move || carry.carry(items)));
     match once(items).await {
-        Ok((outputs, durable)) => (outputs.into_iter().map(Ok).collect(), durable),
+        Ok(carried) => Ok(carried),
         Err(StoreError::Refused(_)) if items.len() > 1 => {
             let mut results = Vec::with_capacity(items.len());
             for item in items {
-                let alone = once(std::slice::from_ref(item)).await;
-                results.push(match alone {
-                    Ok((mut outputs, durable)) => {
-                        within_time(durable.wait()).await.and_then(|()| {
-                            outputs.pop().ok_or_else(|| StoreError::Refused("no result".into()))
-                        })
-                    }
-                    Err(error) => Err(error),
-                });
+                let alone = async {
+                    let mut carried = once(std::slice::from_ref(item)).await?;
+                    within_time(carried.durable.wait()).await?;
+                    waker.wake(carried.due);
+                    carried.outputs.pop().ok_or_else(|| StoreError::Refused("no result".into()))
+                };
+                results.push(alone.await);
             }
-            (results, Durable::already())
+            Err(results)
         }
-        Err(error) => (items.iter().map(|_| Err(error.again())).collect(), Durable::already()),
+        Err(error) => Err(items.iter().map(|_| Err(error.again())).collect()),
     }
 }
 
@@ -188,15 +251,17 @@ mod tests {
         async fn carry(&self, items: &[u32]) -> Result<Carried<u32>, StoreError> {
             let (tell, told) = oneshot::channel();
             self.0.send(tell).expect("a test");
-            Ok((items.to_vec(), Durable(Some(told))))
+            let (outputs, due) = (items.to_vec(), Due::default());
+            Ok(Carried { outputs, due, durable: Durable::told(told) })
         }
     }
 
     #[tokio::test]
     async fn a_batch_does_not_wait_for_the_disk_and_its_waiters_do() {
         let bounds = Bounds { waiting: 8, waiting_bytes: 8, batch: 8, batch_bytes: 8 };
+        let waker = Waker(Arc::default(), Clock::default());
         let (carried, mut batches) = mpsc::unbounded_channel();
-        let group = Group::start(bounds, Carrier(carried));
+        let group = Group::start(bounds, waker, Carrier(carried));
         let put = |item| {
             let group = group.clone();
             tokio::spawn(async move { group.put(item, 1).await })

@@ -66,7 +66,7 @@ use crate::delivery::{Arrival, DeliveryId, Recorded};
 use crate::job::{JobId, State};
 use bytes::Bytes;
 use conn::Pools;
-use group::{Bounds, Carried, Carry, Group};
+use group::{Bounds, Carried, Carry, Group, Waker};
 use record::Incoming;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,27 +104,23 @@ pub struct Store {
 }
 
 /// Records the arrivals of batches of requests.
-struct Recorder(Pools, Clock, Arc<Wake>);
+struct Recorder(Pools, Clock);
 
 impl Carry<Vec<Incoming>, Vec<Recorded>> for Recorder {
     async fn carry(
         &self,
         requests: &[Vec<Incoming>],
     ) -> Result<Carried<Vec<Recorded>>, StoreError> {
-        let (batch, durable) = record::batch(&self.0, requests, self.1.now_us()).await?;
-        self.2.due(batch.due, self.1.now_us());
-        Ok((batch.recorded, durable))
+        record::batch(&self.0, requests, self.1.now_us()).await
     }
 }
 
 /// Settles batches of leases.
-struct Settler(Pools, Clock, Arc<Wake>);
+struct Settler(Pools, Clock);
 
 impl Carry<Settlement, Settled> for Settler {
     async fn carry(&self, settlements: &[Settlement]) -> Result<Carried<Settled>, StoreError> {
-        let (batch, durable) = settle::batch(&self.0, settlements, self.1.now_us()).await?;
-        self.2.due(batch.due, self.1.now_us());
-        Ok((batch.settled, durable))
+        settle::batch(&self.0, settlements, self.1.now_us()).await
     }
 }
 
@@ -139,11 +135,12 @@ impl Store {
             batch: settings.batch_max,
             batch_bytes: BATCH_BYTES,
         };
-        let recorder = Recorder(pools.clone(), clock.clone(), wake.clone());
-        let records = Group::start(bounds, recorder);
+        let waker = Waker(wake.clone(), clock.clone());
+        let recorder = Recorder(pools.clone(), clock.clone());
+        let records = Group::start(bounds, waker.clone(), recorder);
         let bounds = Bounds { waiting: SETTLEMENTS_WAITING, ..bounds };
-        let settler = Settler(pools.clone(), clock.clone(), wake.clone());
-        let settlements = Group::start(bounds, settler);
+        let settler = Settler(pools.clone(), clock.clone());
+        let settlements = Group::start(bounds, waker, settler);
         match &pools {
             Pools::Sqlite { writer, path, .. } => {
                 tokio::spawn(checkpoint::run(writer.clone(), path.clone()));

@@ -8,21 +8,15 @@ use super::body;
 use super::conn::{Pools, Tx};
 use super::enter::{Entered, Entering, enter};
 use super::error::StoreError;
+use super::group::Carried;
 use super::new;
 use super::promote::SUPERSEDED;
 use super::repeat::{self, Repeat};
 use super::sql::{Arg, Column};
-use super::sync::Durable;
 use super::wake::Due;
 use crate::delivery::{Arrival, DeliveryId, Micros, Recorded, Verdict};
 use crate::job::{JobId, State};
 use std::collections::{BTreeMap, HashMap};
-
-/// What a batch came to: one result an arrival, by requests and in the same order, and new work.
-pub(super) struct Batch {
-    pub(super) recorded: Vec<Vec<Recorded>>,
-    pub(super) due: Due,
-}
 
 /// An arrival with its body as it will be stored: packed before it gets in line, where many
 /// threads can, and not by the one that writes.
@@ -31,15 +25,16 @@ pub(super) struct Incoming {
     pub(super) stored: body::Stored,
 }
 
-/// Records the arrivals of several requests in one transaction.
+/// Records the arrivals of several requests in one transaction: one result an arrival, by requests
+/// and in the same order.
 pub(super) async fn batch(
     pools: &Pools,
     requests: &[Vec<Incoming>],
     now_us: Micros,
-) -> Result<(Batch, Durable), StoreError> {
+) -> Result<Carried<Vec<Recorded>>, StoreError> {
     let incoming: Vec<&Incoming> = requests.iter().flatten().collect();
     let mut tx = pools.begin().await?;
-    let mut batch = Batch { recorded: Vec::new(), due: Due::default() };
+    let mut due = Due::default();
     // Sorted by key: two batches on two machines then wait for each other's keys in one order.
     let mut first: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (index, Incoming { arrival, .. }) in incoming.iter().copied().enumerate() {
@@ -64,8 +59,8 @@ pub(super) async fn batch(
         repeats.map(|(index, (arrival, _))| Repeat { index, arrival }).collect();
     let judged = repeat::judge(&mut tx, &repeats, now_us).await?;
     let new = arrivals().filter_map(|(_, (arrival, id))| Some(((*id)?, arrival)));
-    let states = make_jobs(&mut tx, &new.collect::<Vec<_>>(), now_us, &mut batch.due).await?;
-    let mut repeated = repeat::revive(&mut tx, judged, now_us, &mut batch.due).await?;
+    let states = make_jobs(&mut tx, &new.collect::<Vec<_>>(), now_us, &mut due).await?;
+    let mut repeated = repeat::revive(&mut tx, judged, now_us, &mut due).await?;
     let mut recorded = arrivals().filter_map(|(index, (_, id))| {
         let accepted = |id: &DeliveryId| Recorded {
             id: *id,
@@ -76,11 +71,10 @@ pub(super) async fn batch(
         id.as_ref().map(accepted).or_else(|| repeated.remove(&index))
     });
     let of = |request: &Vec<Incoming>| recorded.by_ref().take(request.len()).collect();
-    batch.recorded = requests.iter().map(of).collect();
+    let outputs = requests.iter().map(of).collect();
     drop(recorded);
-    notify(&mut tx, &batch.due).await?;
-    let durable = tx.commit_early().await?;
-    Ok((batch, durable))
+    notify(&mut tx, &due).await?;
+    Ok(Carried { outputs, due, durable: tx.start_commit().await? })
 }
 
 /// Makes the jobs of new deliveries, each in its lane.

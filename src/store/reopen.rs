@@ -177,11 +177,7 @@ async fn write(
             reason = CASE WHEN v.state = 'superseded' THEN $3 ELSE reason END, fault = NULL,
             probe_us = NULL, tries = 0, since_us = $1
          FROM v WHERE jobs.id = v.id AND jobs.state = $2",
-        vec![
-            Arg::Int(now_us),
-            Arg::Text(from.word().into()),
-            Arg::Text(SUPERSEDED.into()),
-        ],
+        vec![Arg::Int(now_us), Arg::Text(from.word().into()), Arg::Text(SUPERSEDED.into())],
         vec![
             Column::Int(all.iter().map(|(former, _)| former.again.id.0).collect()),
             Column::Text(all.iter().map(|(_, one)| one.state.word().to_owned()).collect()),

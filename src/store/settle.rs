@@ -6,11 +6,11 @@
 use super::alarms::{Cause, Note, note};
 use super::conn::{Pools, Tx};
 use super::error::StoreError;
+use super::group::Carried;
 use super::lanes::{self, Change};
 use super::promote::promote;
 use super::record::notify;
 use super::sql::{Arg, Column};
-use super::sync::Durable;
 use super::wake::Due;
 use crate::delivery::Micros;
 use crate::job::{Attempt, Effect, JobId, LaneId, Lease, State, Value};
@@ -42,12 +42,6 @@ pub enum Settled {
     LeaseLost,
 }
 
-/// What a batch came to.
-pub(super) struct Batch {
-    pub(super) settled: Vec<Settled>,
-    pub(super) due: Due,
-}
-
 /// Texts of destinations end up in a TEXT column: bounded, and without the NUL that PostgreSQL
 /// refuses.
 const DETAIL_CHARS: usize = 500;
@@ -57,7 +51,7 @@ pub(super) async fn batch(
     pools: &Pools,
     settlements: &[Settlement],
     now_us: Micros,
-) -> Result<(Batch, Durable), StoreError> {
+) -> Result<Carried<Settled>, StoreError> {
     let mut tx = pools.begin().await?;
     let finishing = settlements.iter().filter(|s| finishes(&s.effect));
     lanes::lock(&mut tx, finishing.filter_map(|s| s.lease.lane)).await?;
@@ -78,8 +72,8 @@ pub(super) async fn batch(
     }
     note(&mut tx, kept.iter().filter_map(|s| takeover(s)).collect(), now_us).await?;
     notify(&mut tx, &due).await?;
-    let durable = tx.commit_early().await?;
-    let settled = settlements
+    let durable = tx.start_commit().await?;
+    let outputs = settlements
         .iter()
         .map(|s| {
             if held.contains(&(s.lease.job, s.lease.token)) {
@@ -89,7 +83,7 @@ pub(super) async fn batch(
             }
         })
         .collect();
-    Ok((Batch { settled, due }, durable))
+    Ok(Carried { outputs, due, durable })
 }
 
 /// Whether the lane goes on to its next job.

@@ -92,7 +92,7 @@ const LITERALS: [(&str, &str, &str); 4] = [
     ("{for_update}", "", "FOR UPDATE"),
     ("{least}", "min", "least"),
     // What stands for a number that is not given: SQLite then takes the next one by itself.
-    ("{next_delivery}", "NULL", "nextval(pg_get_serial_sequence('deliveries', 'id'))"),
+    ("{next_delivery}", "NULL", "nextval('deliveries_id_seq')"),
 ];
 
 /// Rows of a list that SQLite gets at once. It takes 32,766 values a statement, the widest list has

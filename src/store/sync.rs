@@ -5,6 +5,7 @@
 //! the disk. Until then nobody may act on a commit: not answer a sender, not start a job.
 
 use super::error::StoreError;
+use futures_util::future::BoxFuture;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -18,9 +19,10 @@ type Asked = oneshot::Sender<Result<(), StoreError>>;
 #[derive(Clone)]
 pub(crate) struct LogSync(mpsc::Sender<Asked>);
 
-/// A commit that others can see already. It is durable once this has been waited for.
+/// A commit under way. It is durable once this has been waited for; on SQLite, others can see it
+/// before. Whoever does not wait may have broken it off.
 #[must_use = "a commit is durable only after `wait`"]
-pub(crate) struct Durable(pub(super) Option<oneshot::Receiver<Result<(), StoreError>>>);
+pub(crate) struct Durable(BoxFuture<'static, Result<(), StoreError>>);
 
 /// What a sync came to.
 enum Synced {
@@ -33,22 +35,25 @@ enum Synced {
 }
 
 impl Durable {
-    /// Of a commit that returned only once it was on the disk.
-    pub(crate) fn already() -> Self {
-        Self(None)
+    /// Of a commit that goes on while it is waited for.
+    pub(crate) fn after(
+        commit: impl Future<Output = Result<(), StoreError>> + Send + 'static,
+    ) -> Self {
+        Self(Box::pin(commit))
     }
 
-    /// Whether there is nothing to wait for.
-    pub(crate) fn is_already(&self) -> bool {
-        self.0.is_none()
+    /// Of a commit of which somebody else will tell.
+    pub(super) fn told(told: oneshot::Receiver<Result<(), StoreError>>) -> Self {
+        Self::after(async {
+            told.await.unwrap_or_else(|_| {
+                Err(StoreError::Unavailable("the log is not synced any more".into()))
+            })
+        })
     }
 
     /// Waits until the commit is on the disk.
     pub(crate) async fn wait(self) -> Result<(), StoreError> {
-        match self.0 {
-            None => Ok(()),
-            Some(told) => told.await.unwrap_or_else(|_| Err(ended())),
-        }
+        self.0.await
     }
 }
 
@@ -70,7 +75,7 @@ impl LogSync {
         let (tell, told) = oneshot::channel();
         // Where nobody listens any more, the waiter is told so.
         let _ = self.0.send(tell);
-        Durable(Some(told))
+        Durable::told(told)
     }
 }
 
@@ -79,10 +84,6 @@ pub(super) fn log_of(database: &Path) -> PathBuf {
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
     log.into()
-}
-
-fn ended() -> StoreError {
-    StoreError::Unavailable("the log is not synced any more".into())
 }
 
 fn run(sync: &impl Fn() -> Synced, asked: &mpsc::Receiver<Asked>) {
