@@ -66,12 +66,17 @@ impl KeptHeaders {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut lines = Vec::with_capacity(self.0.len() * 48);
         for (name, value) in &self.0 {
-            lines.extend_from_slice(name.as_bytes());
-            lines.extend_from_slice(b": ");
-            lines.extend_from_slice(value);
-            lines.push(b'\n');
+            Self::write_line(&mut lines, name, value);
         }
         lines
+    }
+
+    /// Adds a line to the stored form.
+    pub fn write_line(lines: &mut Vec<u8>, name: &str, value: &[u8]) {
+        lines.extend_from_slice(name.as_bytes());
+        lines.extend_from_slice(b": ");
+        lines.extend_from_slice(value);
+        lines.push(b'\n');
     }
 
     /// Reads the stored form back.
@@ -111,9 +116,7 @@ pub struct Arrival {
     pub secret: Option<usize>,
     /// When the request was complete.
     pub received_us: Micros,
-    /// The address that it came from; empty when it is not known.
-    pub peer: String,
-    /// Headers to keep.
+    /// Headers to keep, in their stored form; [`PEER`] among them, if it is known.
     pub headers: Vec<u8>,
     /// SHA-256 of the event's bytes.
     pub fingerprint: [u8; 32],

@@ -18,6 +18,7 @@ pub use stop::{Scope, Stop};
 
 use crate::job::{Lane, Planned};
 use providers::{Provider, Secret};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -106,11 +107,11 @@ pub enum OnDead {
 
 impl Source {
     /// The URL that the provider was given, with the query of a target as received.
-    pub fn url(&self, target: &str) -> String {
+    pub fn url(&self, target: &str) -> Cow<'_, str> {
         let url = self.public_url.as_deref().unwrap_or("");
         match target.split_once('?') {
-            Some((_, query)) if !query.is_empty() => format!("{url}?{query}"),
-            _ => url.to_owned(),
+            Some((_, query)) if !query.is_empty() => format!("{url}?{query}").into(),
+            _ => url.into(),
         }
     }
 }

@@ -148,7 +148,6 @@ fn arrival(config: &Config, number: u64, entity: String, body: Bytes) -> Arrival
         volatile: Vec::new(),
         coverage: Coverage::Body,
         secret: Some(0),
-        peer: String::new(),
         received_us: wall_us(),
         headers: b"content-type: application/json\nx-github-event: push\n".to_vec(),
         fingerprint: [0; 32],

@@ -59,7 +59,6 @@ pub(super) fn arrival(
         coverage: proof.coverage,
         secret: proof.secret,
         received_us: proof.received_us,
-        peer: head.peer.map_or_else(String::new, |peer| peer.to_string()),
         headers,
         body,
         jobs,
@@ -77,14 +76,19 @@ fn as_json(headers: &[u8]) -> Vec<u8> {
 /// The headers that are stored: what describes the body, and the provider's own. Never one that
 /// carries a signature, a cookie or an authorization.
 pub(super) fn kept(head: &Head<'_>, forwarded: &[&str]) -> Vec<u8> {
-    let mut bytes = 0;
-    let lines = head.headers.iter().filter(|(name, value)| {
-        let wanted = KEPT.contains(name) || forwarded.contains(name);
-        bytes += if wanted { name.len() + value.len() + 3 } else { 0 };
-        wanted && bytes <= KEPT_BYTES
-    });
-    let lines = lines.map(|(name, value)| ((*name).to_owned(), value.to_vec()));
+    let mut lines = Vec::with_capacity(256);
+    for (name, value) in &head.headers {
+        if KEPT.contains(name) || forwarded.contains(name) {
+            // One that is too long hides those after it: what is kept is a beginning.
+            if lines.len() + name.len() + value.len() + 3 > KEPT_BYTES {
+                break;
+            }
+            KeptHeaders::write_line(&mut lines, name, value);
+        }
+    }
     // Under a name of ours, so that it never travels on.
-    let peer = head.peer.map(|peer| (PEER.to_owned(), peer.to_string().into_bytes()));
-    KeptHeaders(lines.chain(peer).collect()).to_bytes()
+    if let Some(peer) = head.peer {
+        KeptHeaders::write_line(&mut lines, PEER, peer.to_string().as_bytes());
+    }
+    lines
 }

@@ -29,6 +29,14 @@ pub(crate) enum Tx {
     Postgres(Transaction<'static, Postgres>, Arc<AtomicBool>),
 }
 
+/// What a statement changed in SQLite.
+pub(crate) struct Changed {
+    /// So many rows.
+    pub(crate) rows: u64,
+    /// The number of the row that was inserted last, if any was.
+    pub(crate) last: i64,
+}
+
 impl Pools {
     /// A transaction that may write.
     pub(crate) async fn begin(&self) -> Result<Tx, StoreError> {
@@ -133,35 +141,27 @@ impl Tx {
             }
             Self::Postgres(tx, suspect) => {
                 let answer = on_postgres(&mut **tx, template, args, rows).await;
-                answer.inspect_err(|error| note_doubt(error, suspect))
+                if let Err(StoreError::Unavailable(_)) = &answer {
+                    suspect.store(true, Ordering::Relaxed);
+                }
+                answer
             }
         }
     }
 
-    /// Runs a statement over a list of rows that returns none; how many it changed.
+    /// Runs a statement over a list of rows, at most [`sql::ROWS_MAX`], on SQLite: its answer is
+    /// only what it changed.
     pub(crate) async fn change_rows(
         &mut self,
         template: &'static str,
-        args: Vec<Arg>,
         rows: Vec<Column>,
-    ) -> Result<u64, StoreError> {
-        if rows.first().is_some_and(|column| column.len() == 0) {
-            return Ok(0);
-        }
+    ) -> Result<Changed, StoreError> {
         match self {
             Self::Sqlite(tx, _) => {
-                let mut changed = 0;
-                for rows in sql::portions(rows) {
-                    let query = sqlite_query(template, args.clone(), rows)?;
-                    changed += tx.execute(query).await?.rows_affected();
-                }
-                Ok(changed)
+                let done = tx.execute(sqlite_query(template, Vec::new(), rows)?).await?;
+                Ok(Changed { rows: done.rows_affected(), last: done.last_insert_rowid() })
             }
-            Self::Postgres(tx, suspect) => {
-                let query = postgres_query(template, args, rows)?;
-                let changed = tx.execute(query).await.map_err(StoreError::from);
-                changed.inspect_err(|error| note_doubt(error, suspect)).map(|it| it.rows_affected())
-            }
+            Self::Postgres(..) => Err(StoreError::Refused("this statement is SQLite's".into())),
         }
     }
 
@@ -210,13 +210,6 @@ impl Tx {
                 Ok(())
             })),
         }
-    }
-}
-
-/// A write that fails for the server's sake casts doubt on all connections.
-fn note_doubt(error: &StoreError, suspect: &AtomicBool) {
-    if let StoreError::Unavailable(_) = error {
-        suspect.store(true, Ordering::Relaxed);
     }
 }
 

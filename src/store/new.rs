@@ -2,23 +2,27 @@
 //!
 //! What is new is for the unique constraint to say. Repeats are left to `repeat`.
 
-use super::conn::Tx;
+use super::conn::{Changed, Row, Tx};
 use super::error::StoreError;
 use super::record::Incoming;
-use super::sql::{Arg, Column};
+use super::sql::{self, Arg, Column};
 use crate::delivery::{Arrival, DeliveryId, coverage_word};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 macro_rules! inserting {
-    () => {
-        "WITH v(id, source, key, kind, entity, occurred_us, sequence, received_us, coverage,
-            secret, fingerprint, headers, body_bytes, encoding, body) AS ({rows})
-         INSERT INTO deliveries (id, source, key, kind, entity, occurred_us, sequence,
-            received_us, coverage, secret, fingerprint, headers, body_bytes, encoding, body)
-         SELECT coalesce(id, {next_delivery}), source, key, kind, entity, occurred_us, sequence,
-            received_us, coverage, secret, fingerprint, headers, body_bytes, encoding, body
-         FROM v WHERE true
-         ON CONFLICT (source, key) DO NOTHING"
+    ($number:literal) => {
+        concat!(
+            "WITH v(id, source, key, kind, entity, occurred_us, sequence, received_us, coverage,
+                secret, fingerprint, headers, body_bytes, encoding, body) AS ({rows})
+             INSERT INTO deliveries (id, source, key, kind, entity, occurred_us, sequence,
+                received_us, coverage, secret, fingerprint, headers, body_bytes, encoding, body)
+             SELECT ",
+            $number,
+            ", source, key, kind, entity, occurred_us, sequence, received_us, coverage, secret,
+                fingerprint, headers, body_bytes, encoding, body
+             FROM v WHERE true
+             ON CONFLICT (source, key) DO NOTHING"
+        )
     };
 }
 
@@ -31,7 +35,13 @@ pub(super) async fn insert(
 ) -> Result<Vec<(usize, DeliveryId)>, StoreError> {
     match tx.is_shared() {
         true => insert_shared(tx, candidates, in_order).await,
-        false => insert_alone(tx, candidates).await,
+        false => {
+            let mut inserted = Vec::with_capacity(candidates.len());
+            for candidates in candidates.chunks(sql::ROWS_MAX) {
+                inserted.extend(insert_alone(tx, candidates).await?);
+            }
+            Ok(inserted)
+        }
     }
 }
 
@@ -45,19 +55,30 @@ async fn insert_shared(
         true => numbers(tx, candidates).await?,
         false => vec![None; candidates.len()],
     };
-    let text = concat!(inserting!(), " RETURNING source, key, id");
+    let text = concat!(
+        inserting!("coalesce(id, nextval('deliveries_id_seq'))"),
+        " RETURNING source, key, id"
+    );
     let rows = tx.run_rows(text, vec![], columns(numbers, candidates)).await?;
-    let key = |(at, incoming): &(usize, &Incoming)| {
-        ((incoming.arrival.source.to_string(), incoming.arrival.key.clone()), *at)
-    };
-    let places: BTreeMap<(String, String), usize> = candidates.iter().map(key).collect();
-    let mut inserted = Vec::with_capacity(rows.len());
+    let found = found(&rows, candidates)?;
+    Ok(found.into_iter().map(|(at, id)| (candidates[at].0, id)).collect())
+}
+
+/// Which candidates rows of (source, key, id) are, by their index, and their numbers.
+fn found(
+    rows: &[Row],
+    candidates: &[(usize, &Incoming)],
+) -> Result<Vec<(usize, DeliveryId)>, StoreError> {
+    let arrivals = candidates.iter().map(|(_, incoming)| &incoming.arrival);
+    let keys = arrivals.map(|arrival| (arrival.source.to_string(), arrival.key.clone()));
+    let places: HashMap<(String, String), usize> = keys.zip(0..).collect();
+    let mut found = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(at) = places.get(&(row.text(0)?, row.text(1)?)) {
-            inserted.push((*at, DeliveryId(row.int(2)?)));
+            found.push((*at, DeliveryId(row.int(2)?)));
         }
     }
-    Ok(inserted)
+    Ok(found)
 }
 
 /// Numbers in the order of the places: the candidates come in the order of their keys, and the
@@ -66,7 +87,7 @@ async fn numbers(
     tx: &mut Tx,
     candidates: &[(usize, &Incoming)],
 ) -> Result<Vec<Option<i64>>, StoreError> {
-    let text = "SELECT {next_delivery} FROM generate_series(1, $1)";
+    let text = "SELECT nextval('deliveries_id_seq') FROM generate_series(1, $1)";
     let rows = tx.run(text, vec![Arg::Int(candidates.len() as i64)]).await?;
     let numbers: BTreeSet<i64> = rows.iter().map(|row| row.int(0)).collect::<Result<_, _>>()?;
     let places: BTreeSet<usize> = candidates.iter().map(|(at, _)| *at).collect();
@@ -74,27 +95,35 @@ async fn numbers(
     Ok(candidates.iter().map(|(at, _)| numbered.get(at).copied()).collect())
 }
 
-/// With nobody beside: numbers follow the last one, and where as many rows were inserted as were
-/// given, all are new. A row for each of them cost 6 % with full batches.
+/// With nobody beside: numbers follow the last one in the order of the candidates, and where as
+/// many rows were inserted as were given, all are new. A row for each of them, as above, cost 6 %
+/// with full batches.
 async fn insert_alone(
     tx: &mut Tx,
     candidates: &[(usize, &Incoming)],
 ) -> Result<Vec<(usize, DeliveryId)>, StoreError> {
-    let text = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deliveries'";
-    let rows = tx.run(text, vec![]).await?;
-    let last = rows.first().map_or(Ok(0), |row| row.int(0))?;
-    let numbers = (last + 1..).map(Some).take(candidates.len()).collect();
-    let changed = tx.change_rows(inserting!(), vec![], columns(numbers, candidates)).await?;
-    let numbered = candidates.iter().zip(last + 1..);
-    let mut inserted: Vec<(usize, DeliveryId)> =
-        numbered.map(|((at, _), number)| (*at, DeliveryId(number))).collect();
-    if changed < candidates.len() as u64 {
-        let text = "SELECT id FROM deliveries WHERE id > $1";
-        let rows = tx.run(text, vec![Arg::Int(last)]).await?;
-        let new: BTreeSet<i64> = rows.iter().map(|row| row.int(0)).collect::<Result<_, _>>()?;
-        inserted.retain(|(_, id)| new.contains(&id.0));
+    let text = inserting!(
+        "id + (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deliveries')"
+    );
+    let count = candidates.len() as i64;
+    let numbers = (1..=count).map(Some).collect();
+    let Changed { rows, last } = tx.change_rows(text, columns(numbers, candidates)).await?;
+    let numbered = |found: Vec<(usize, DeliveryId)>| {
+        found.into_iter().map(|(index, id)| (candidates[index].0, id)).collect()
+    };
+    if rows == count as u64 {
+        return Ok(numbered((0..).zip((last - count + 1..=last).map(DeliveryId)).collect()));
     }
-    Ok(inserted)
+    if rows == 0 {
+        return Ok(Vec::new());
+    }
+    // Among the last numbers there may be some from before; the last one tells where they end.
+    let text = "SELECT source, key, id FROM deliveries WHERE id > $1 AND id <= $2 ORDER BY id";
+    let near = tx.run(text, vec![Arg::Int(last - count), Arg::Int(last)]).await?;
+    let mut found = found(&near, candidates)?;
+    let before = found.last().map_or(last, |(index, id)| id.0 - 1 - *index as i64);
+    found.retain(|(_, id)| id.0 > before);
+    Ok(numbered(found))
 }
 
 fn columns(numbers: Vec<Option<i64>>, candidates: &[(usize, &Incoming)]) -> Vec<Column> {

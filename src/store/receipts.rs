@@ -8,7 +8,7 @@ use super::repeat::{Judged, Repeat};
 use super::sql::{Arg, Column};
 use super::view::ReceiptView;
 use crate::clock::Time;
-use crate::delivery::DeliveryId;
+use crate::delivery::{DeliveryId, KeptHeaders, PEER};
 use std::collections::BTreeMap;
 
 /// Receipts that are kept of one delivery. Senders repeat themselves a few dozen times; whatever
@@ -31,7 +31,9 @@ pub(super) async fn note(
             deliveries.push(judged.first.0);
             numbers.push(*total);
             times.push(repeat.arrival.received_us);
-            peers.push(repeat.arrival.peer.clone());
+            let headers = KeptHeaders::from_bytes(&repeat.arrival.headers);
+            let peer = headers.get(PEER).unwrap_or_default();
+            peers.push(String::from_utf8_lossy(peer).into_owned());
             same.push(judged.same.into());
         }
         *total -= 1;

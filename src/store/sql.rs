@@ -86,18 +86,16 @@ impl Expanded {
 }
 
 /// Where the engines say the same thing differently.
-const LITERALS: [(&str, &str, &str); 4] = [
+const LITERALS: [(&str, &str, &str); 3] = [
     // Claims of two processes step over each other's rows; SQLite has one writer at a time.
     ("{skip_locked}", "", "FOR UPDATE SKIP LOCKED"),
     ("{for_update}", "", "FOR UPDATE"),
     ("{least}", "min", "least"),
-    // What stands for a number that is not given: SQLite then takes the next one by itself.
-    ("{next_delivery}", "NULL", "nextval('deliveries_id_seq')"),
 ];
 
 /// Rows of a list that SQLite gets at once. It takes 32,766 values a statement, the widest list has
 /// 15 columns, and each number of rows is a text of its own that is kept.
-const ROWS_MAX: usize = 500;
+pub(crate) const ROWS_MAX: usize = 500;
 
 /// A list of rows in portions that SQLite takes; one, if it is short or there is none. Every
 /// statement over a list treats its rows one by one, so that it may be run once a portion.

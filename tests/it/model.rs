@@ -142,7 +142,6 @@ impl Walk {
             coverage: providers::Coverage::Body,
             secret: Some(0),
             received_us: self.clock.now_us(),
-            peer: String::new(),
             headers: vec![],
             fingerprint: [content; 32],
             body,
