@@ -4,23 +4,22 @@
 //! commit is durable, which the next batch does not wait for, and one bad item fails alone.
 
 use super::error::StoreError;
-use super::sync::Durable;
 use super::wake::{Due, Wake};
 use crate::clock::Clock;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc, oneshot};
 
 /// Times that a batch is tried again at once when another transaction was in its way.
 const CONTENDED_TRIES: usize = 8;
 
-/// Batches that become durable while another one is written. One is not enough where the disk takes
-/// longer than the writing.
-const AT_ONCE: usize = 2;
+/// Batches at once: those whose commits are under way, and one that writes. Two are not enough
+/// where the disk takes longer than the writing.
+const AT_ONCE: usize = 3;
 
 /// Time for a batch. No healthy store needs a second; one that cannot be heard of any more, such
 /// as behind a cut wire, would otherwise keep everybody waiting until the kernel gives up.
@@ -61,10 +60,24 @@ pub(super) struct Bounds {
 pub(super) struct Carried<O> {
     /// One an input, in order.
     pub(super) outputs: Vec<O>,
-    /// Work for others. They hear of it as soon as the commit is durable, and so can be seen.
+    /// Work for others.
     pub(super) due: Due,
-    /// What is waited for before anybody hears of anything.
-    pub(super) durable: Durable,
+}
+
+/// The right of a batch to write alone. It passes to the next batch at the latest with the end of
+/// this one.
+pub(super) struct Turn(Mutex<Option<oneshot::Sender<()>>>);
+
+impl Turn {
+    fn new(pass: oneshot::Sender<()>) -> Self {
+        Self(Mutex::new(Some(pass)))
+    }
+
+    /// Lets the next batch begin.
+    pub(super) fn pass(&self) {
+        // The receiver hears of it by the end of the sender.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
 }
 
 /// Where others hear of work.
@@ -77,9 +90,14 @@ impl Waker {
     }
 }
 
-/// Carries out a batch in one transaction.
+/// Carries out a batch in one transaction, and returns once it is durable. It passes its turn as
+/// soon as the next batch may begin.
 pub(super) trait Carry<I, O>: Send + Sync + 'static {
-    fn carry(&self, items: &[I]) -> impl Future<Output = Result<Carried<O>, StoreError>> + Send;
+    fn carry(
+        &self,
+        items: &[I],
+        turn: &Turn,
+    ) -> impl Future<Output = Result<Carried<O>, StoreError>> + Send;
 }
 
 impl<I: Send + Sync + 'static, O: Send + 'static> Group<I, O> {
@@ -118,36 +136,37 @@ async fn run<I: Send + Sync + 'static, O: Send + 'static>(
 ) {
     let mut waiting = VecDeque::with_capacity(bounds.batch);
     let mut received = Vec::with_capacity(bounds.batch);
-    // Batches that are to become durable. They are in this task and not in tasks of their own, as
-    // each of those would wake a thread.
+    // Batches under way. They are in this task and not in tasks of their own, as each of those
+    // would wake a thread.
     let mut under_way = FuturesUnordered::new();
+    let mut before: Option<oneshot::Receiver<()>> = None;
     loop {
+        if let Some(passed) = &mut before {
+            tokio::select! {
+                biased;
+                Some(()) = under_way.next() => {}
+                _ = passed => before = None,
+            }
+            continue;
+        }
+        if under_way.len() >= AT_ONCE {
+            under_way.next().await;
+            continue;
+        }
         if waiting.is_empty() {
             tokio::select! {
                 biased;
                 Some(()) = under_way.next() => continue,
-                count = queue.recv_many(&mut received, bounds.batch),
-                    if under_way.len() < AT_ONCE => match count {
-                        0 => break,
-                        _ => waiting.extend(received.drain(..)),
-                    }
+                count = queue.recv_many(&mut received, bounds.batch) => match count {
+                    0 => break,
+                    _ => waiting.extend(received.drain(..)),
+                }
             }
-        }
-        while under_way.len() >= AT_ONCE {
-            under_way.next().await;
         }
         let (items, answers) = first(&mut waiting, bounds.batch_bytes);
-        let mut carrying = std::pin::pin!(carry_out(&carry, &waker, &items));
-        let carried = loop {
-            tokio::select! {
-                carried = &mut carrying => break carried,
-                Some(()) = under_way.next() => {}
-            }
-        };
-        match carried {
-            Ok(carried) => under_way.push(tell_once_durable(answers, carried, &waker)),
-            Err(results) => tell(answers, results),
-        }
+        let (pass, passed) = oneshot::channel();
+        before = Some(passed);
+        under_way.push(carry_and_tell(&carry, &waker, items, answers, Turn::new(pass)));
     }
     while under_way.next().await.is_some() {}
 }
@@ -179,41 +198,32 @@ fn tell<O>(answers: Vec<Answer<O>>, results: impl IntoIterator<Item = Result<O, 
     }
 }
 
-async fn tell_once_durable<O>(answers: Vec<Answer<O>>, carried: Carried<O>, waker: &Waker) {
-    let Carried { outputs, due, durable } = carried;
-    match within_time(durable.wait()).await {
-        Ok(()) => {
-            tell(answers, outputs.into_iter().map(Ok));
-            waker.wake(due);
-        }
-        Err(error) => tell(answers, outputs.iter().map(|_| Err(error.again()))),
-    }
-}
-
-/// Carries out a batch; when the store refuses it, each item alone, so that one bad item does
-/// not fail the others. A store that is down is not asked again for every item.
-async fn carry_out<I: Sync, O>(
+async fn carry_and_tell<I: Sync, O>(
     carry: &impl Carry<I, O>,
     waker: &Waker,
-    items: &[I],
-) -> Result<Carried<O>, Vec<Result<O, StoreError>>> {
-    let once = |items| within_time(while_contended(move || carry.carry(items)));
-    match once(items).await {
-        Ok(carried) => Ok(carried),
+    items: Vec<I>,
+    answers: Vec<Answer<O>>,
+    turn: Turn,
+) {
+    let turn = &turn;
+    let once = |items| within_time(while_contended(move || carry.carry(items, turn)));
+    match once(&items).await {
+        Ok(carried) => {
+            tell(answers, carried.outputs.into_iter().map(Ok));
+            waker.wake(carried.due);
+        }
+        // Each item alone, so that one bad item does not fail the others. A store that is down is
+        // not asked again for every item.
         Err(StoreError::Refused(_)) if items.len() > 1 => {
-            let mut results = Vec::with_capacity(items.len());
-            for item in items {
-                let alone = async {
-                    let mut carried = once(std::slice::from_ref(item)).await?;
-                    within_time(carried.durable.wait()).await?;
+            for (item, answer) in items.iter().zip(answers) {
+                let alone = once(std::slice::from_ref(item)).await.and_then(|mut carried| {
                     waker.wake(carried.due);
                     carried.outputs.pop().ok_or_else(|| StoreError::Refused("no result".into()))
-                };
-                results.push(alone.await);
+                });
+                tell(vec![answer], [alone]);
             }
-            Err(results)
         }
-        Err(error) => Err(items.iter().map(|_| Err(error.again())).collect()),
+        Err(error) => tell(answers, items.iter().map(|_| Err(error.again()))),
     }
 }
 
@@ -239,43 +249,5 @@ pub(super) async fn while_contended<T, F: Future<Output = Result<T, StoreError>>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Told = Result<(), StoreError>;
-
-    /// Carries everything at once, says that it did, and leaves the rest to the disk.
-    struct Carrier(mpsc::UnboundedSender<oneshot::Sender<Told>>);
-
-    impl Carry<u32, u32> for Carrier {
-        async fn carry(&self, items: &[u32]) -> Result<Carried<u32>, StoreError> {
-            let (tell, told) = oneshot::channel();
-            self.0.send(tell).expect("a test");
-            let (outputs, due) = (items.to_vec(), Due::default());
-            Ok(Carried { outputs, due, durable: Durable::told(told) })
-        }
-    }
-
-    #[tokio::test]
-    async fn a_batch_does_not_wait_for_the_disk_and_its_waiters_do() {
-        let bounds = Bounds { waiting: 8, waiting_bytes: 8, batch: 8, batch_bytes: 8 };
-        let waker = Waker(Arc::default(), Clock::default());
-        let (carried, mut batches) = mpsc::unbounded_channel();
-        let group = Group::start(bounds, waker, Carrier(carried));
-        let put = |item| {
-            let group = group.clone();
-            tokio::spawn(async move { group.put(item, 1).await })
-        };
-        let first = put(1);
-        let first_batch = batches.recv().await.expect("a batch");
-        let second = put(2);
-        let second_batch =
-            batches.recv().await.expect("a batch beside the one that is not durable");
-        assert!(!first.is_finished(), "answered before it was durable");
-        first_batch.send(Ok(())).expect("somebody waits");
-        assert_eq!(first.await.expect("a task").expect("durable"), 1);
-        assert!(!second.is_finished(), "answered with the one before");
-        second_batch.send(Err(StoreError::Unavailable("no disk".into()))).expect("one waits");
-        second.await.expect("a task").expect_err("it never became durable");
-    }
-}
+#[path = "group_tests.rs"]
+mod tests;

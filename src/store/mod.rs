@@ -66,7 +66,7 @@ use crate::delivery::{Arrival, DeliveryId, Recorded};
 use crate::job::{JobId, State};
 use bytes::Bytes;
 use conn::Pools;
-use group::{Bounds, Carried, Carry, Group, Waker};
+use group::{Bounds, Carried, Carry, Group, Turn, Waker};
 use record::Incoming;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,8 +110,9 @@ impl Carry<Vec<Incoming>, Vec<Recorded>> for Recorder {
     async fn carry(
         &self,
         requests: &[Vec<Incoming>],
+        turn: &Turn,
     ) -> Result<Carried<Vec<Recorded>>, StoreError> {
-        record::batch(&self.0, requests, self.1.now_us()).await
+        record::batch(&self.0, requests, turn, self.1.now_us()).await
     }
 }
 
@@ -119,8 +120,12 @@ impl Carry<Vec<Incoming>, Vec<Recorded>> for Recorder {
 struct Settler(Pools, Clock);
 
 impl Carry<Settlement, Settled> for Settler {
-    async fn carry(&self, settlements: &[Settlement]) -> Result<Carried<Settled>, StoreError> {
-        settle::batch(&self.0, settlements, self.1.now_us()).await
+    async fn carry(
+        &self,
+        settlements: &[Settlement],
+        turn: &Turn,
+    ) -> Result<Carried<Settled>, StoreError> {
+        settle::batch(&self.0, settlements, turn, self.1.now_us()).await
     }
 }
 

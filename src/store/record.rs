@@ -8,7 +8,7 @@ use super::body;
 use super::conn::{Pools, Tx};
 use super::enter::{Entered, Entering, enter};
 use super::error::StoreError;
-use super::group::Carried;
+use super::group::{Carried, Turn};
 use super::new;
 use super::promote::SUPERSEDED;
 use super::repeat::{self, Repeat};
@@ -30,6 +30,7 @@ pub(super) struct Incoming {
 pub(super) async fn batch(
     pools: &Pools,
     requests: &[Vec<Incoming>],
+    turn: &Turn,
     now_us: Micros,
 ) -> Result<Carried<Vec<Recorded>>, StoreError> {
     let incoming: Vec<&Incoming> = requests.iter().flatten().collect();
@@ -74,7 +75,10 @@ pub(super) async fn batch(
     let outputs = requests.iter().map(of).collect();
     drop(recorded);
     notify(&mut tx, &due).await?;
-    Ok(Carried { outputs, due, durable: tx.start_commit().await? })
+    let durable = tx.start_commit().await?;
+    turn.pass();
+    durable.wait().await?;
+    Ok(Carried { outputs, due })
 }
 
 /// Makes the jobs of new deliveries, each in its lane.

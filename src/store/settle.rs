@@ -6,7 +6,7 @@
 use super::alarms::{Cause, Note, note};
 use super::conn::{Pools, Tx};
 use super::error::StoreError;
-use super::group::Carried;
+use super::group::{Carried, Turn};
 use super::lanes::{self, Change};
 use super::promote::promote;
 use super::record::notify;
@@ -50,6 +50,7 @@ const DETAIL_CHARS: usize = 500;
 pub(super) async fn batch(
     pools: &Pools,
     settlements: &[Settlement],
+    turn: &Turn,
     now_us: Micros,
 ) -> Result<Carried<Settled>, StoreError> {
     let mut tx = pools.begin().await?;
@@ -73,6 +74,8 @@ pub(super) async fn batch(
     note(&mut tx, kept.iter().filter_map(|s| takeover(s)).collect(), now_us).await?;
     notify(&mut tx, &due).await?;
     let durable = tx.start_commit().await?;
+    turn.pass();
+    durable.wait().await?;
     let outputs = settlements
         .iter()
         .map(|s| {
@@ -83,7 +86,7 @@ pub(super) async fn batch(
             }
         })
         .collect();
-    Ok(Carried { outputs, due, durable })
+    Ok(Carried { outputs, due })
 }
 
 /// Whether the lane goes on to its next job.
