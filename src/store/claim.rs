@@ -2,7 +2,8 @@
 //!
 //! A claim looks only at the jobs that may run now, so its cost does not grow with what waits
 //! behind the heads of lanes. It commits without waiting for the disk where the engine can: a
-//! forgotten claim only means that the job is still ready.
+//! forgotten claim means that the job is still ready. Whoever held it may be alive, so a token is
+//! never given again: it is the time of the claim, unless that is not later than the last token.
 
 use super::body;
 use super::conn::{Pools, Row, Tx};
@@ -146,7 +147,7 @@ async fn take_rank(
                         (SELECT p.lane FROM pauses p WHERE p.lane IS NOT NULL))
                 ORDER BY due_us, id LIMIT $4 {skip_locked})
              UPDATE jobs SET state = 'running', due_us = NULL, lease_until_us = $5, worker = $6,
-                token = token + 1, attempts = attempts + 1, tries = tries + 1
+                token = {greatest}(token + 1, $3), attempts = attempts + 1, tries = tries + 1
              FROM due WHERE jobs.id = due.id
              RETURNING jobs.id, lane, attempts, token, since_us, sequence, nonce, tries, position,
                 stale";

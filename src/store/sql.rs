@@ -86,11 +86,12 @@ impl Expanded {
 }
 
 /// Where the engines say the same thing differently.
-const LITERALS: [(&str, &str, &str); 3] = [
+const LITERALS: [(&str, &str, &str); 4] = [
     // Claims of two processes step over each other's rows; SQLite has one writer at a time.
     ("{skip_locked}", "", "FOR UPDATE SKIP LOCKED"),
     ("{for_update}", "", "FOR UPDATE"),
     ("{least}", "min", "least"),
+    ("{greatest}", "max", "greatest"),
 ];
 
 /// Rows of a list that SQLite gets at once. It takes 32,766 values a statement, the widest list has

@@ -109,3 +109,32 @@ both!(a_late_settle_does_not_disturb_an_attempt_that_is_under_way, |world| async
     assert_eq!(outcomes, ["uncertain", "failed", "accepted"]);
     assert_eq!(keys_of(&stub.received()), ["one-1", "one-1", "one-1", "one-2"]);
 });
+
+/// A crash of PostgreSQL's machine may lose a claim, which was not waited for, while the worker
+/// that made it lives on.
+both!(a_lease_whose_claim_was_forgotten_settles_nothing, |world| async {
+    let [first_gate, second_gate] = [Gate::closed(), Gate::closed()];
+    let answers = [Answer::ok().behind(&first_gate), Answer::status(500).behind(&second_gate)];
+    let stub = Stub::start([answers.as_slice(), &[Answer::ok()]].concat()).await;
+    let config = "[workers]\npoll = \"50ms\"\n".to_owned() + &straight("github", &stub) + SOON;
+    let server = world.serve(&config).await;
+    let answer = server.post("github", push("one", 1)).await.json();
+    let delivery = answer["delivery"].as_str().unwrap();
+    assert_eq!(server.post("github", push("one", 2)).await.status, 200);
+    stub.until(1).await;
+    let forget = "UPDATE jobs SET state = 'ready', due_us = created_us, token = 0, attempts = 0,
+        tries = 0, lease_until_us = NULL, worker = NULL WHERE state = 'running'";
+    world.database.run(forget).await;
+    stub.until(2).await;
+    first_gate.open();
+    until("the forgotten lease to be refused", async || {
+        (server.metric("posthouse_leases_lost_total").await == 1.0).then_some(())
+    })
+    .await;
+    let job = job_of(&server, delivery).await;
+    assert_eq!((&job["state"], &job["attempt_count"]), (&json!("running"), &json!(1)));
+    assert_eq!(stub.calls(), 2, "the next of the lane waits");
+    second_gate.open();
+    server.settled().await;
+    assert_eq!(keys_of(&stub.received()), ["one-1", "one-1", "one-1", "one-2"]);
+});
