@@ -214,3 +214,31 @@ both!(a_nul_in_a_body_is_a_byte_like_any_other, |world| async {
     }
     assert_eq!(entities, [json!(null), json!(lane_of("ab")), json!(null), json!(null)]);
 });
+
+#[test]
+fn a_link_to_the_sqlite_file_leads_to_its_log_too() {
+    run(Engine::Sqlite, async |world| {
+        let Database::Sqlite(link) = &world.database else { unreachable!() };
+        let disk = link.parent().unwrap().with_file_name("disk");
+        let real = disk.join("ledger.db");
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(&disk).unwrap();
+        std::os::unix::fs::symlink(&real, link).unwrap();
+        let server = world.serve(&logged("github")).await;
+        let size = |path: &std::path::Path| path.metadata().map_or(0, |found| found.len());
+        let empty = size(&real);
+        // Digits of powers, which no compression makes much smaller.
+        let noise =
+            |n: u64| (0..2500).map(move |k| format!("{:016x}", (n + 7 * k + 3).wrapping_pow(9)));
+        let bodies = (0..400).map(|n| json!({ "noise": noise(n).collect::<String>() }));
+        let requests =
+            bodies.enumerate().map(|(n, body)| github(&format!("7d-{n}"), body.to_string()));
+        for (answer, _) in timed(&server, requests).await {
+            assert_eq!(answer.status, 200);
+        }
+        assert!(size(&disk.join("ledger.db-wal")) > 0, "the log is beside the file");
+        // A log that nobody finds is never moved into the file.
+        until("the log to be moved", async || (size(&real) > empty + (1 << 20)).then_some(()))
+            .await;
+    });
+}

@@ -260,6 +260,23 @@ both!(a_redelivery_of_what_had_died_runs_again, |world| async {
     assert_eq!(stub.calls(), 2);
 });
 
+both!(a_revived_delivery_waits_for_the_others_of_its_lane, |world| async {
+    let gate = Gate::closed();
+    let stub = Stub::start([Answer::status(400), Answer::ok().behind(&gate), Answer::ok()]).await;
+    let server = world.serve(&straight("github", &stub)).await;
+    assert_eq!(verdict(&server.post("github", push("one", 1)).await), (200, "accepted".into()));
+    server.settled().await;
+    assert_eq!(server.post("github", push("one", 2)).await.json()["state"], "ready");
+    stub.until(2).await;
+    let answer = server.post("github", push("one", 1)).await;
+    assert_eq!(verdict(&answer), (200, "revived".into()));
+    assert_eq!(answer.json()["state"], "waiting", "the second one is under way");
+    gate.open();
+    stub.until(3).await;
+    server.settled().await;
+    assert_eq!(keys_of(&stub.received()), ["one-1", "one-2", "one-1"]);
+});
+
 /// A day in microseconds.
 const DAY_US: i64 = 86_400_000_000;
 

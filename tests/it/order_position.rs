@@ -191,6 +191,28 @@ both!(a_hold_brings_deliveries_into_the_order_in_which_things_happened, |world| 
     server.settled().await;
 });
 
+both!(a_hold_ends_in_time_in_another_process_too, |world| async {
+    let stub = Stub::ok().await;
+    // On PostgreSQL the worker hears of the time; it does not look again for a minute.
+    let poll = match world.engine {
+        Engine::Postgres => "[workers]\npoll = \"1m\"\n",
+        Engine::Sqlite => "[workers]\npoll = \"20ms\"\n",
+    };
+    let config = poll.to_owned() + &ordered("stripe", &stub, "occurred") + "hold = \"1s\"\n";
+    let start = |role| world.posthouse(&config).args(["serve", "--role", role]).within(role);
+    let (receiver, _worker) = (start("receiver").serve().await, start("worker").serve().await);
+    let begun = std::time::Instant::now();
+    for (key, created) in [("evt_2", 102), ("evt_1", 101)] {
+        let answer = receiver.post("stripe", subscription(key, "updated", created)).await;
+        assert_eq!(answer.status, 200);
+    }
+    let received = stub.until(2).await;
+    let waited = received[0].begun.duration_since(begun);
+    assert!((1..20).contains(&waited.as_secs()), "{waited:?}");
+    assert_eq!(keys_of(&received), ["evt_1", "evt_2"]);
+    receiver.settled().await;
+});
+
 both!(order_by_says_what_the_lanes_are_about, |world| async {
     let stub = Stub::start([Answer::ok().after(std::time::Duration::from_millis(20))]).await;
     let config = straight("github", &stub) + "order_by = \"repo-{/repository/id}\"\n";

@@ -28,6 +28,27 @@ both!(a_paused_source_asks_its_senders_to_come_back, |world| async {
     server.settled().await;
 });
 
+both!(a_source_that_is_paused_through_one_process_is_paused_in_all, |world| async {
+    let config = logged("github");
+    let first = world.serve(&config).await;
+    let other = world.posthouse(&config).args(["serve", "--role", "receiver"]).within("other");
+    let other = other.serve().await;
+    assert_eq!(other.post("github", push("before", 1)).await.status, 200);
+    let mut number = 1;
+    let mut until_answered = async |server: &Server, status: u16| {
+        until("the other process to hear of it", async || {
+            number += 1;
+            let answer = server.post("github", push("then", number)).await;
+            (answer.status == status).then_some(())
+        })
+        .await;
+    };
+    told(&first, ["pause", "source", "github"]).await;
+    until_answered(&other, 429).await;
+    told(&other, ["resume", "source", "github"]).await;
+    until_answered(&first, 200).await;
+});
+
 both!(a_paused_destination_stops_all_its_routes, |world| async {
     let (stub, other) = (Stub::ok().await, Stub::ok().await);
     let config = straight("github", &stub) + &route("stripe", "out") + &source("stripe");
