@@ -110,8 +110,8 @@ both!(a_late_settle_does_not_disturb_an_attempt_that_is_under_way, |world| async
     assert_eq!(keys_of(&stub.received()), ["one-1", "one-1", "one-1", "one-2"]);
 });
 
-/// A crash of PostgreSQL's machine may lose a claim, which was not waited for, while the worker
-/// that made it lives on.
+// A crash of PostgreSQL's machine may lose a claim, which was not waited for, while the worker
+// that made it lives on.
 both!(a_lease_whose_claim_was_forgotten_settles_nothing, |world| async {
     let [first_gate, second_gate] = [Gate::closed(), Gate::closed()];
     let answers = [Answer::ok().behind(&first_gate), Answer::status(500).behind(&second_gate)];
