@@ -4,8 +4,8 @@
 //! restart and for all workers together.
 
 use super::Store;
+use super::contended::while_contended;
 use super::error::StoreError;
-use super::group::while_contended;
 use super::operate::operation;
 use super::record::notify;
 use super::reopen::{Again, reopen};

@@ -1,6 +1,7 @@
-//! The two engines behind one face: pools, transactions, rows, errors.
+//! The two engines behind one face: pools and transactions.
 //!
-//! Only this file and `sql` know which engine runs. It never decides what a statement means.
+//! This file, `sql`, `bind` and `row` know both engines; a few others only ask whether the database
+//! is shared. It never decides what a statement means.
 
 use super::bind::{bind_postgres, bind_sqlite, postgres_query, sqlite_query};
 use super::error::StoreError;

@@ -3,6 +3,7 @@
 //! There is no timer: a lone request is a batch of one, at once. Each waiter is answered once the
 //! commit is durable, which the next batch does not wait for, and one bad item fails alone.
 
+use super::contended::while_contended;
 use super::error::StoreError;
 use super::wake::{Due, Wake};
 use crate::clock::Clock;
@@ -13,9 +14,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc, oneshot};
-
-/// Times that a batch is tried again at once when another transaction was in its way.
-const CONTENDED_TRIES: usize = 8;
 
 /// Batches at once: those whose commits are under way, and one that writes. Two are not enough
 /// where the disk takes longer than the writing.
@@ -233,19 +231,6 @@ async fn within_time<T>(
     tokio::time::timeout(BATCH_TIMEOUT, work).await.unwrap_or_else(|_| {
         Err(StoreError::Unavailable(format!("no answer within {BATCH_TIMEOUT:?}")))
     })
-}
-
-/// Does it again at once while other transactions are in its way, a bounded number of times.
-pub(super) async fn while_contended<T, F: Future<Output = Result<T, StoreError>>>(
-    once: impl Fn() -> F,
-) -> Result<T, StoreError> {
-    let mut tries = 0;
-    loop {
-        match once().await {
-            Err(StoreError::Contended(_)) if tries < CONTENDED_TRIES => tries += 1,
-            result => return result,
-        }
-    }
 }
 
 #[cfg(test)]

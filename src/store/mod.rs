@@ -11,6 +11,7 @@ mod checkpoint;
 mod circuit;
 mod claim;
 mod conn;
+mod contended;
 mod enter;
 mod error;
 mod forget;

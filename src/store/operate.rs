@@ -2,8 +2,8 @@
 //! same transaction.
 
 use super::conn::{Row, Tx};
+use super::contended::while_contended;
 use super::error::StoreError;
-use super::group::while_contended;
 use super::record::notify;
 use super::reopen::{Again, leave, reopen};
 use super::sql::Arg;

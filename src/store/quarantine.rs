@@ -2,8 +2,8 @@
 
 use super::body::{self, Stored};
 use super::conn::Row;
+use super::contended::while_contended;
 use super::error::StoreError;
-use super::group::while_contended;
 use super::operate::operation;
 use super::sql::{Arg, Column};
 use super::{QuarantineView, Store};

@@ -1,9 +1,9 @@
 //! Replays: new jobs of recorded deliveries, linked to what they replay.
 
 use super::conn::Tx;
+use super::contended::while_contended;
 use super::enter::{Entering, enter};
 use super::error::StoreError;
-use super::group::while_contended;
 use super::operate::operation;
 use super::record::notify;
 use super::sql::{Arg, Column};

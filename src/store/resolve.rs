@@ -2,8 +2,8 @@
 
 use super::Store;
 use super::conn::Tx;
+use super::contended::while_contended;
 use super::error::StoreError;
-use super::group::while_contended;
 use super::lanes::{self, Change};
 use super::operate::{Called, Found, find, find_locked, operation};
 use super::promote::promote;

@@ -54,12 +54,20 @@ both!(every_event_has_its_own_key_however_they_are_grouped, |world| async {
     let (status, again) = send(&server, &[c, d.clone()]).await;
     assert_eq!((status, words(&again)), (200, vec!["duplicate", "accepted"]));
     assert_eq!(again[0]["delivery"], first[2]["delivery"]);
-    let (status, alone) = send(&server, &[d]).await;
+    let (status, alone) = send(&server, &[d.clone()]).await;
     assert_eq!((status, words(&alone)), (200, vec!["duplicate"]));
     let (status, twice) = send(&server, &[event("evt-e"), event("evt-e")]).await;
     assert_eq!((status, words(&twice)), (200, vec!["accepted", "duplicate"]));
-    assert_eq!(server.deliveries("").await.len(), 5);
-    assert_eq!(stub.until(5).await.len(), 5);
+    // New ones beside those whose numbers are the last ones before them.
+    let [e, f] = ["evt-e", "evt-f"].map(event);
+    let (status, mixed) = send(&server, &[f.clone(), e, d]).await;
+    assert_eq!((status, words(&mixed)), (200, vec!["accepted", "duplicate", "duplicate"]));
+    assert_eq!(mixed[1]["delivery"], twice[0]["delivery"]);
+    assert_eq!(mixed[2]["delivery"], again[1]["delivery"]);
+    let id = mixed[0]["delivery"].as_str().unwrap();
+    assert_eq!(server.body(id).await, f.to_string().as_bytes());
+    assert_eq!(server.deliveries("").await.len(), 6);
+    assert_eq!(stub.until(6).await.len(), 6);
 });
 
 both!(one_event_that_cannot_be_recorded_keeps_all_of_its_request_out, |world| async {
