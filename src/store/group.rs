@@ -67,7 +67,7 @@ pub(super) struct Carried<O> {
 pub(super) struct Turn(Mutex<Option<oneshot::Sender<()>>>);
 
 impl Turn {
-    fn new(pass: oneshot::Sender<()>) -> Self {
+    pub(super) fn new(pass: oneshot::Sender<()>) -> Self {
         Self(Mutex::new(Some(pass)))
     }
 

@@ -123,6 +123,10 @@ fn sync(log: &Path) -> Synced {
 }
 
 #[cfg(test)]
+#[path = "durable_tests.rs"]
+mod durable_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Arc;
@@ -131,14 +135,14 @@ mod tests {
     use tokio::task::JoinHandle;
 
     /// A disk that waits for permission before each sync, and does what it is told to.
-    struct Disk {
-        log: LogSync,
-        begun: mpsc::Receiver<()>,
-        go: mpsc::Sender<Synced>,
+    pub(super) struct Disk {
+        pub(super) log: LogSync,
+        pub(super) begun: mpsc::Receiver<()>,
+        pub(super) go: mpsc::Sender<Synced>,
         syncs: Arc<AtomicUsize>,
     }
 
-    fn disk() -> Disk {
+    pub(super) fn disk() -> Disk {
         let ((begin, begun), (go, gone)) = (mpsc::channel(), mpsc::channel());
         let syncs = Arc::new(AtomicUsize::new(0));
         let counted = syncs.clone();
@@ -152,7 +156,7 @@ mod tests {
     }
 
     /// A sync that has not begun by then will not.
-    const LONG: Duration = Duration::from_secs(10);
+    pub(super) const LONG: Duration = Duration::from_secs(10);
 
     fn waiting(durable: Durable) -> JoinHandle<Result<(), StoreError>> {
         tokio::spawn(durable.wait())
