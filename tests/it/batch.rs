@@ -54,7 +54,7 @@ both!(every_event_has_its_own_key_however_they_are_grouped, |world| async {
     let (status, again) = send(&server, &[c, d.clone()]).await;
     assert_eq!((status, words(&again)), (200, vec!["duplicate", "accepted"]));
     assert_eq!(again[0]["delivery"], first[2]["delivery"]);
-    let (status, alone) = send(&server, &[d.clone()]).await;
+    let (status, alone) = send(&server, std::slice::from_ref(&d)).await;
     assert_eq!((status, words(&alone)), (200, vec!["duplicate"]));
     let (status, twice) = send(&server, &[event("evt-e"), event("evt-e")]).await;
     assert_eq!((status, words(&twice)), (200, vec!["accepted", "duplicate"]));
